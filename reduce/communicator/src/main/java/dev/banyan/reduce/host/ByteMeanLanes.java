@@ -69,8 +69,8 @@ record ByteMeanLanes(boolean unsigned) implements LoopLanes {
     }
 
     /**
-     * Divides the two sums in each 32 bits as floats. A product with the factor is the quotient or farther from zero, by
-     * far less than 1/n. With {@link #UNIT} added, it is rounded to 1/256, and the quotient's fraction is at most
+     * Divides the two sums in each 32 bits as floats. A product with the factor is the quotient or farther from zero,
+     * by far less than 1/n. With {@link #UNIT} added, it is rounded to 1/256, and the quotient's fraction is at most
      * 255/256, since n is at most 256: the eight bits above the fraction are the quotient rounded down. That is toward
      * zero for a negative sum with 255/256 added.
      */

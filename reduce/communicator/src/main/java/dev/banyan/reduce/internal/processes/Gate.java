@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
 public final class Gate {
     /** Several times as long as it takes to wake a process, which virtual machines do slowly. */
     private static final int POLLS = 20_000;
-    /** With fewer cores than processes, a process gives its core to another one after each look. 50 to 1,000 are alike. */
+    /** With fewer cores, a process gives its core to another one after each look. Measured: 50 to 1,000 are alike. */
     private static final int LOOKS_WITHOUT_CORES = 200;
 
     private static final long LOOK_NANOS = 20_000_000;
