@@ -17,16 +17,14 @@ record ByteMeanLanes(boolean unsigned) implements LoopLanes {
     /** Of so many ranks, 16 bits hold each sum, and means are exact. */
     static final int MOST_RANKS = 256;
 
-    private static final VectorSpecies<Short> SHORTS = ShortVector.SPECIES_PREFERRED;
     private static final int BYTE = 0xff;
     private static final int LOWER_SUM = 0xffff;
     /** The bits of a float whose last bit is worth 1/256, also with a byte added or subtracted. */
     private static final int UNIT = Float.floatToRawIntBits(0x1.8p15f);
 
     @Override
-    @SuppressWarnings("unchecked") // what the element type is matters to no method used here
     public VectorSpecies<Object> species() {
-        return (VectorSpecies<Object>) (VectorSpecies<?>) SHORTS;
+        return VectorLanes.SHORTS;
     }
 
     @Override
@@ -41,7 +39,7 @@ record ByteMeanLanes(boolean unsigned) implements LoopLanes {
 
     @Override
     public Vector<Object> load(long address) {
-        return VectorLanes.untyped(VectorLanes.load(SHORTS, address));
+        return VectorLanes.load(VectorLanes.SHORTS, address);
     }
 
     @Override

@@ -10,9 +10,6 @@ import jdk.incubator.vector.VectorSpecies;
 /**
  * Means of 32-bit integers, rounded toward zero. A vector of 64-bit integers holds pairs of elements: those in the
  * lower halves are the first part of a sum, those in the upper halves the second one, each in 64 bits.
- *
- * <p>All loops use vectors of the processor's full length. Shorter ones would let the JIT see several classes where it
- * has seen one, and it would keep vectors of other loops in memory.
  */
 record IntMeanLanes() implements LoopLanes {
     /** Of so many ranks, means are exact. */

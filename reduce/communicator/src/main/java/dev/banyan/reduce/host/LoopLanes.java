@@ -9,6 +9,9 @@ import jdk.incubator.vector.VectorSpecies;
  * The vectors of a generated loop: how they are read from memory, and what is written of them. Types whose results are
  * not computed in the type itself have wider lanes in the loop than elements in memory.
  *
+ * <p>All vectors have the processor's full length. With shorter ones beside them the JIT would see several classes
+ * where it has seen one, and keep vectors of some loops in memory.
+ *
  * <p>An implementation has no state but constants, and its longer methods have no calls of their own, so that the
  * compiler of the loop inlines it: see {@link LoopGenerator}. Needs the module jdk.incubator.vector; it must not be
  * touched where that is missing.

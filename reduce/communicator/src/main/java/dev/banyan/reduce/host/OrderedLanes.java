@@ -15,8 +15,6 @@ import jdk.incubator.vector.VectorSpecies;
  * @param nan the integer of NaN: the greatest one, or the least one if the least float is taken
  */
 record OrderedLanes(short infinity, short nan) implements LoopLanes {
-    private static final VectorSpecies<Short> SHORTS = ShortVector.SPECIES_PREFERRED;
-
     /** Returns the vectors of F16 or BF16. */
     static OrderedLanes of(DataType type, boolean greatest) {
         return new OrderedLanes(
@@ -24,9 +22,8 @@ record OrderedLanes(short infinity, short nan) implements LoopLanes {
     }
 
     @Override
-    @SuppressWarnings("unchecked") // what the element type is matters to no method used here
     public VectorSpecies<Object> species() {
-        return (VectorSpecies<Object>) (VectorSpecies<?>) SHORTS;
+        return VectorLanes.SHORTS;
     }
 
     @Override
@@ -36,7 +33,7 @@ record OrderedLanes(short infinity, short nan) implements LoopLanes {
 
     @Override
     public Vector<Object> load(long address) {
-        ShortVector bits = (ShortVector) VectorLanes.load(SHORTS, address);
+        ShortVector bits = (ShortVector) (Vector<?>) VectorLanes.load(VectorLanes.SHORTS, address);
         return VectorLanes.untyped(
                 ordered(bits).blend(nan, bits.and(Short.MAX_VALUE).compare(VectorOperators.GT, infinity)));
     }

@@ -10,6 +10,7 @@ import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.ShortVector;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
@@ -30,6 +31,11 @@ final class VectorLanes {
      */
     @SuppressWarnings("restricted")
     static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
+    /** The longest vectors of 16-bit integers. */
+    @SuppressWarnings("unchecked") // what the element type is matters to no method used here
+    static final VectorSpecies<Object> SHORTS =
+            (VectorSpecies<Object>) (VectorSpecies<?>) ShortVector.SPECIES_PREFERRED;
 
     private VectorLanes() {}
 

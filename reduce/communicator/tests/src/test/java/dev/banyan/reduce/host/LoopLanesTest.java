@@ -106,16 +106,15 @@ class LoopLanesTest {
         int greatest = type == DataType.U8 ? 255 * ranks : Byte.MAX_VALUE * ranks;
         int stride = lanes.species().length();
         short[] sums = new short[((greatest - least) / stride + 1) * stride];
+        short[] others = new short[sums.length];
         byte[] expected = new byte[2 * sums.length];
         for (int i = 0; i < sums.length; i++) {
             int sum = Math.min(least + i, greatest);
+            int other = greatest + least - sum;
             sums[i] = (short) sum;
+            others[i] = (short) other;
             expected[2 * i] = (byte) (sum / ranks);
-            expected[2 * i + 1] = (byte) ((greatest + least - sum) / ranks);
-        }
-        short[] others = new short[sums.length];
-        for (int i = 0; i < sums.length; i++) {
-            others[i] = (short) (greatest + least - Math.min(least + i, greatest));
+            expected[2 * i + 1] = (byte) (other / ranks);
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment lower = arena.allocateFrom(ValueLayout.JAVA_SHORT, sums);
@@ -131,6 +130,13 @@ class LoopLanesTest {
             }
             assertThat(lower.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(expected);
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"I8, 257", "U8, 257", "I32, 524289", "I64, 65537"})
+    void noVectorsExistWhereSumsAreTooLong(DataType type, int ranks) {
+        assertThat(LoopLanes.exist(type, true, ranks)).isFalse();
+        assertThat(LoopLanes.exist(type, true, ranks - 1)).isTrue();
     }
 
     @ParameterizedTest
