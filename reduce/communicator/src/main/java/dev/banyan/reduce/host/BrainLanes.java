@@ -13,13 +13,22 @@ import jdk.incubator.vector.VectorSpecies;
  */
 record BrainLanes() implements LoopLanes {
     private static final VectorSpecies<Object> FLOATS = VectorLanes.species(DataType.F32);
-    private static final int UPPER = 0xffff0000;
-    private static final int INFINITY = 0x7f800000;
-    private static final int QUIET = 0x400000;
+    private static final VectorSpecies<Object> INTS = VectorLanes.species(DataType.I32);
+    private static final IntVector UPPER = VectorLanes.ints(0xffff0000);
+    private static final IntVector ONE = VectorLanes.ints(1);
+    private static final IntVector BELOW_HALF = VectorLanes.ints(0x7fff);
+    private static final IntVector MAGNITUDE = VectorLanes.ints(Integer.MAX_VALUE);
+    private static final IntVector INFINITY = VectorLanes.ints(0x7f800000);
+    private static final IntVector QUIET = VectorLanes.ints(0x400000);
 
     @Override
     public VectorSpecies<Object> species() {
         return FLOATS;
+    }
+
+    @Override
+    public VectorSpecies<Object> elements() {
+        return INTS;
     }
 
     @Override
@@ -34,29 +43,30 @@ record BrainLanes() implements LoopLanes {
 
     @Override
     public Vector<Object> load(long address) {
-        return VectorLanes.load(FLOATS, address);
+        return VectorLanes.load(INTS, address);
     }
 
     @Override
     public Vector<Object> lower(Vector<Object> elements) {
-        return VectorLanes.untyped(elements.reinterpretAsInts()
-                .lanewise(VectorOperators.LSHL, Short.SIZE)
-                .reinterpretAsFloats());
+        IntVector pairs = (IntVector) (Vector<?>) elements;
+        return VectorLanes.untyped(
+                pairs.lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats());
     }
 
     @Override
     public Vector<Object> upper(Vector<Object> elements) {
-        return VectorLanes.untyped(elements.reinterpretAsInts().and(UPPER).reinterpretAsFloats());
+        IntVector pairs = (IntVector) (Vector<?>) elements;
+        return VectorLanes.untyped(pairs.and(UPPER).reinterpretAsFloats());
     }
 
     /** Rounds to nearest, ties to even, as {@link BrainFloat#narrow}. */
     @Override
     public Vector<Object> round(Vector<Object> values) {
         IntVector bits = values.reinterpretAsInts();
-        IntVector odd = bits.lanewise(VectorOperators.LSHR, Short.SIZE).and(1);
+        IntVector odd = bits.lanewise(VectorOperators.LSHR, Short.SIZE).and(ONE);
         return VectorLanes.untyped(bits.add(odd)
-                .add(0x7fff)
-                .blend(bits.or(QUIET), bits.and(Integer.MAX_VALUE).compare(VectorOperators.GT, INFINITY))
+                .add(BELOW_HALF)
+                .blend(bits.or(QUIET), bits.and(MAGNITUDE).compare(VectorOperators.GT, INFINITY))
                 .and(UPPER)
                 .reinterpretAsFloats());
     }
@@ -65,7 +75,6 @@ record BrainLanes() implements LoopLanes {
     public Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
         return VectorLanes.untyped(lower.reinterpretAsInts()
                 .lanewise(VectorOperators.LSHR, Short.SIZE)
-                .or(upper.reinterpretAsInts())
-                .reinterpretAsFloats());
+                .or(upper.reinterpretAsInts()));
     }
 }

@@ -1,6 +1,5 @@
 package dev.banyan.reduce.host;
 
-import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.ShortVector;
 import jdk.incubator.vector.Vector;
@@ -17,10 +16,11 @@ record ByteMeanLanes(boolean unsigned) implements LoopLanes {
     /** Of so many ranks, 16 bits hold each sum, and means are exact. */
     static final int MOST_RANKS = 256;
 
-    private static final int BYTE = 0xff;
-    private static final int LOWER_SUM = 0xffff;
-    /** The bits of a float whose last bit is worth 1/256, also with a byte added or subtracted. */
-    private static final int UNIT = Float.floatToRawIntBits(0x1.8p15f);
+    private static final ShortVector BYTE = VectorLanes.shorts(0xff);
+    private static final IntVector LOWER_SUM = VectorLanes.ints(0xffff);
+    private static final IntVector UPPER_QUOTIENT = VectorLanes.ints(0xff0000);
+    /** Number of bits of a quotient's fraction. */
+    private static final int FRACTION_BITS = 24;
 
     @Override
     public VectorSpecies<Object> species() {
@@ -44,71 +44,56 @@ record ByteMeanLanes(boolean unsigned) implements LoopLanes {
 
     @Override
     public Vector<Object> lower(Vector<Object> elements) {
-        ShortVector pairs = elements.reinterpretAsShorts();
+        ShortVector pairs = (ShortVector) (Vector<?>) elements;
         return VectorLanes.untyped(
                 unsigned
-                        ? pairs.and((short) BYTE)
+                        ? pairs.and(BYTE)
                         : pairs.lanewise(VectorOperators.LSHL, Byte.SIZE).lanewise(VectorOperators.ASHR, Byte.SIZE));
     }
 
     @Override
     public Vector<Object> upper(Vector<Object> elements) {
-        ShortVector pairs = elements.reinterpretAsShorts();
+        ShortVector pairs = (ShortVector) (Vector<?>) elements;
         return VectorLanes.untyped(
                 unsigned
                         ? pairs.lanewise(VectorOperators.LSHR, Byte.SIZE)
                         : pairs.lanewise(VectorOperators.ASHR, Byte.SIZE));
     }
 
-    /** Returns a factor a little above the reciprocal. */
+    /** Returns the reciprocal with {@link #FRACTION_BITS}, rounded up. */
     @Override
     public Vector<Object> divisors(int divisor) {
-        return VectorLanes.untyped(FloatVector.broadcast(FloatVector.SPECIES_PREFERRED, Math.nextUp(1f / divisor)));
+        return VectorLanes.untyped(VectorLanes.ints(((1 << FRACTION_BITS) + divisor - 1) / divisor));
     }
 
     /**
-     * Divides the two sums in each 32 bits as floats. A product with the factor is the quotient or farther from zero,
-     * by far less than 1/n. With {@link #UNIT} added, it is rounded to 1/256, and the quotient's fraction is at most
-     * 255/256, since n is at most 256: the eight bits above the fraction are the quotient rounded down. That is toward
-     * zero for a negative sum with 255/256 added.
+     * Multiplies the magnitudes of the two sums in each 32 bits with the reciprocal. A sum is at most 255 n, and the
+     * reciprocal is less than 2^-24 above 1/n: the product is less than 255 n / 2^24 above the quotient, which is less
+     * than 1/n, as n is at most 256. So its integer is the quotient rounded down, and it has 32 bits.
      */
     @Override
     public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        FloatVector factors = divisors.reinterpretAsFloats();
-        IntVector sums = values.reinterpretAsInts();
-        IntVector lower = unsigned
-                ? sums.and(LOWER_SUM)
-                : sums.lanewise(VectorOperators.LSHL, Short.SIZE).lanewise(VectorOperators.ASHR, Short.SIZE);
-        IntVector upper = unsigned
-                ? sums.lanewise(VectorOperators.LSHR, Short.SIZE)
-                : sums.lanewise(VectorOperators.ASHR, Short.SIZE);
-        lower = lower.convert(VectorOperators.I2F, 0)
-                .mul(factors)
-                .reinterpretAsFloats()
-                .add(lower.lanewise(VectorOperators.ASHR, Integer.SIZE - 1)
-                        .and(BYTE)
-                        .or(UNIT)
-                        .reinterpretAsFloats())
-                .reinterpretAsInts()
-                .lanewise(VectorOperators.LSHR, Byte.SIZE)
-                .and(BYTE);
-        upper = upper.convert(VectorOperators.I2F, 0)
-                .mul(factors)
-                .reinterpretAsFloats()
-                .add(upper.lanewise(VectorOperators.ASHR, Integer.SIZE - 1)
-                        .and(BYTE)
-                        .or(UNIT)
-                        .reinterpretAsFloats())
-                .reinterpretAsInts()
-                .lanewise(VectorOperators.LSHL, Byte.SIZE)
-                .and(BYTE << Short.SIZE);
-        return VectorLanes.untyped(lower.or(upper).reinterpretAsShorts());
+        IntVector reciprocals = (IntVector) (Vector<?>) divisors;
+        ShortVector sums = (ShortVector) (Vector<?>) values;
+        IntVector pairs = (unsigned ? sums : sums.lanewise(VectorOperators.ABS)).reinterpretAsInts();
+        IntVector lower = pairs.and(LOWER_SUM).mul(reciprocals).lanewise(VectorOperators.LSHR, FRACTION_BITS);
+        IntVector upper = pairs.lanewise(VectorOperators.LSHR, Short.SIZE)
+                .mul(reciprocals)
+                .lanewise(VectorOperators.LSHR, FRACTION_BITS - Short.SIZE)
+                .and(UPPER_QUOTIENT);
+        ShortVector quotients = lower.or(upper).reinterpretAsShorts();
+        if (unsigned) {
+            return VectorLanes.untyped(quotients);
+        }
+        ShortVector signs = sums.lanewise(VectorOperators.ASHR, Short.SIZE - 1);
+        return VectorLanes.untyped(
+                quotients.lanewise(VectorOperators.XOR, signs).sub(signs));
     }
 
-    /** Joins means, which have no bits beyond the lower byte of each lane. */
     @Override
     public Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
-        return VectorLanes.untyped(
-                lower.reinterpretAsShorts().or(upper.reinterpretAsShorts().lanewise(VectorOperators.LSHL, Byte.SIZE)));
+        ShortVector first = (ShortVector) (Vector<?>) lower;
+        ShortVector second = (ShortVector) (Vector<?>) upper;
+        return VectorLanes.untyped(first.and(BYTE).or(second.lanewise(VectorOperators.LSHL, Byte.SIZE)));
     }
 }

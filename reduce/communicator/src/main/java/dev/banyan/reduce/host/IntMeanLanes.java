@@ -16,17 +16,17 @@ record IntMeanLanes() implements LoopLanes {
     static final int MOST_RANKS = 1 << 19;
 
     private static final VectorSpecies<Object> LONGS = VectorLanes.species(DataType.I64);
-    private static final long LOWER = 0xffff_ffffL;
+    private static final LongVector LOWER = VectorLanes.longs(0xffff_ffffL);
     /** A double whose last bit is worth 1. With an integer added to its bits, it is their sum. */
-    private static final double INTEGERS = 0x1.8p52;
+    private static final DoubleVector INTEGERS = VectorLanes.doubles(0x1.8p52);
 
-    private static final long INTEGERS_BITS = Double.doubleToRawLongBits(INTEGERS);
+    private static final LongVector INTEGERS_BITS = VectorLanes.longs(Double.doubleToRawLongBits(0x1.8p52));
     /** Number of bits of a quotient's fraction. */
     private static final int FRACTION_BITS = 19;
 
-    private static final long FRACTION = (1L << FRACTION_BITS) - 1;
+    private static final LongVector FRACTION = VectorLanes.longs((1L << FRACTION_BITS) - 1);
     /** The bits of a double whose last bit is worth 2^-19, also with a 32-bit integer added or subtracted. */
-    private static final long UNIT = Double.doubleToRawLongBits(0x1.8p33);
+    private static final LongVector UNIT = VectorLanes.longs(Double.doubleToRawLongBits(0x1.8p33));
 
     @Override
     public VectorSpecies<Object> species() {
@@ -72,11 +72,11 @@ record IntMeanLanes() implements LoopLanes {
      */
     @Override
     public Vector<Object> mean(Vector<Object> values, Vector<Object> divisors) {
-        LongVector sums = values.reinterpretAsLongs();
+        LongVector sums = (LongVector) (Vector<?>) values;
         return VectorLanes.untyped(sums.add(INTEGERS_BITS)
                 .reinterpretAsDoubles()
                 .sub(INTEGERS)
-                .mul(divisors.reinterpretAsDoubles())
+                .mul((DoubleVector) (Vector<?>) divisors)
                 .add(sums.lanewise(VectorOperators.ASHR, Long.SIZE - 1)
                         .and(FRACTION)
                         .or(UNIT)
@@ -88,8 +88,8 @@ record IntMeanLanes() implements LoopLanes {
     /** Joins means, which have other bits above them. */
     @Override
     public Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
-        return VectorLanes.untyped(lower.reinterpretAsLongs()
-                .and(LOWER)
-                .or(upper.reinterpretAsLongs().lanewise(VectorOperators.LSHL, Integer.SIZE)));
+        LongVector first = (LongVector) (Vector<?>) lower;
+        LongVector second = (LongVector) (Vector<?>) upper;
+        return VectorLanes.untyped(first.and(LOWER).or(second.lanewise(VectorOperators.LSHL, Integer.SIZE)));
     }
 }

@@ -16,16 +16,18 @@ record LongMeanLanes() implements LoopLanes {
     static final int MOST_RANKS = 1 << 16;
 
     private static final VectorSpecies<Object> LONGS = VectorLanes.species(DataType.I64);
-    private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
-    private static final long LOWER = 0xffff_ffffL;
+    private static final LongVector LOWER = VectorLanes.longs(0xffff_ffffL);
+    private static final LongVector UPPER = VectorLanes.longs(0xffff_ffff_0000_0000L);
+    private static final LongVector ONE = VectorLanes.longs(1);
+    private static final LongVector SIGN = VectorLanes.longs(Long.MIN_VALUE);
     /** A double whose last bit is worth 1. With an integer below it in place of its fraction, it is their sum. */
-    private static final double UNIT = 0x1p52;
+    private static final DoubleVector UNIT = VectorLanes.doubles(0x1p52);
 
-    private static final long UNIT_BITS = Double.doubleToRawLongBits(UNIT);
+    private static final LongVector UNIT_BITS = VectorLanes.longs(Double.doubleToRawLongBits(0x1p52));
     /** A double whose upper 32 bits of the fraction are worth 1 and more. */
-    private static final double QUOTIENT = 0x1p32;
-    /** The bits of a quotient that are its fraction. */
-    private static final long FRACTION = (1 << 20) - 1;
+    private static final DoubleVector QUOTIENT = VectorLanes.doubles(0x1p32);
+    /** The bits of a quotient that are not its fraction. */
+    private static final LongVector INTEGER = VectorLanes.longs(-1L << 20);
 
     @Override
     public VectorSpecies<Object> species() {
@@ -74,22 +76,22 @@ record LongMeanLanes() implements LoopLanes {
         LongVector ranks = (LongVector) (Vector<?>) divisors;
         DoubleVector divisor = ranks.or(UNIT_BITS).reinterpretAsDoubles().sub(UNIT);
         // See IntMeanLanes.divisors.
-        DoubleVector factor = DoubleVector.broadcast(DOUBLES, 1)
+        DoubleVector factor = VectorLanes.doubles(1)
                 .div(divisor)
                 .reinterpretAsLongs()
-                .add(1)
+                .add(ONE)
                 .reinterpretAsDoubles();
         LongVector lower = ((LongVector) (Vector<?>) sums).sub(upper.lanewise(VectorOperators.LSHL, 32));
         // The quotient is cut down to an integer, which is upwards for a negative sum with n - 1 added.
         LongVector negative =
                 upper.add(lower.lanewise(VectorOperators.LSHR, 32)).lanewise(VectorOperators.ASHR, 63);
-        lower = lower.add(negative.and(ranks.sub(1)));
+        lower = lower.add(negative.and(ranks.sub(ONE)));
         // With n * 2^63 added, sums are positive, and quotients greater by 2^63.
         upper = upper.add(lower.lanewise(VectorOperators.LSHR, 32)).add(ranks.lanewise(VectorOperators.LSHL, 31));
         DoubleVector dividend = upper.or(UNIT_BITS).reinterpretAsDoubles().sub(UNIT);
         LongVector first = dividend.mul(factor).add(QUOTIENT).reinterpretAsLongs();
         DoubleVector remainder = dividend.sub(
-                first.and(~FRACTION).reinterpretAsDoubles().sub(QUOTIENT).mul(divisor));
+                first.and(INTEGER).reinterpretAsDoubles().sub(QUOTIENT).mul(divisor));
         LongVector second = lower.and(LOWER)
                 .or(UNIT_BITS)
                 .reinterpretAsDoubles()
@@ -99,8 +101,8 @@ record LongMeanLanes() implements LoopLanes {
                 .add(QUOTIENT)
                 .reinterpretAsLongs();
         return VectorLanes.untyped(first.lanewise(VectorOperators.LSHL, 12)
-                .and(~LOWER)
+                .and(UPPER)
                 .or(second.lanewise(VectorOperators.LSHL, 12).lanewise(VectorOperators.LSHR, 32))
-                .lanewise(VectorOperators.XOR, Long.MIN_VALUE));
+                .lanewise(VectorOperators.XOR, SIGN));
     }
 }

@@ -1,6 +1,8 @@
 package dev.banyan.reduce.host;
 
+import static java.lang.constant.ConstantDescs.CD_Class;
 import static java.lang.constant.ConstantDescs.CD_MethodHandle;
+import static java.lang.constant.ConstantDescs.CD_Object;
 import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
@@ -29,7 +31,10 @@ import jdk.incubator.vector.Vector;
  * FusedLoop#MOST_OPERANDS} inputs.
  *
  * <p>The JIT stops inlining ordinary calls after some 18,000 nodes, which loops of wide lanes exceed, but goes on with
- * calls of the vectors' own methods and of constant method handles; so a loop has no other calls.
+ * calls of the vectors' own methods and of constant method handles; so a loop has no other calls. It puts off most of
+ * those calls, and meanwhile takes their results for vectors of the class that code of method handles, which all loops
+ * share, has seen before. Where that is wrong, vectors stay in memory and a pass allocates. So every result is cast to
+ * its class, which leaves nothing to guess.
  *
  * <p>Needs the module jdk.incubator.vector.
  */
@@ -42,6 +47,7 @@ final class LoopGenerator {
     private static final ClassDesc ORDER = ClassDesc.of("java.nio.ByteOrder");
     private static final ClassDesc SEGMENT = ClassDesc.of("java.lang.foreign.MemorySegment");
     private static final ClassDesc ADDRESSES = CD_long.arrayType();
+    private static final MethodTypeDesc CAST = MethodTypeDesc.of(CD_Object, CD_Object);
     private static final ClassDesc HALF_BLOCK = ClassDesc.of(HalfBlock.class.getName());
 
     /**
@@ -65,6 +71,8 @@ final class LoopGenerator {
     private static final Constant MEAN_OF_TWO = new Constant(11, CD_MethodHandle);
     private static final Constant JOIN = new Constant(12, CD_MethodHandle);
     private static final Constant FACTORS = new Constant(13, CD_MethodHandle);
+    private static final Constant ELEMENTS = new Constant(14, CD_Class);
+    private static final Constant VALUES = new Constant(15, CD_Class);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -158,7 +166,9 @@ final class LoopGenerator {
                 method(lanes, "upper", Vector.class),
                 method(lanes, "mean", Vector.class, Vector.class, Vector.class),
                 method(lanes, "join", Vector.class, Vector.class),
-                method(lanes, "factors", int.class));
+                method(lanes, "factors", int.class),
+                lanes.elements().vectorType(),
+                lanes.species().vectorType());
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
@@ -204,9 +214,9 @@ final class LoopGenerator {
 
     private void loadDivisors(Constant method) {
         constant(method);
-        code.iload(DIVISOR_SLOT);
-        invoke(CD_int);
-        code.astore(divisors);
+        code.iload(DIVISOR_SLOT)
+                .invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, CD_int))
+                .astore(divisors);
     }
 
     /** Evaluates both parts, one after the other. Where both make one mean, that comes last. */
@@ -222,7 +232,7 @@ final class LoopGenerator {
         if (meet) {
             constant(MEAN_OF_TWO);
             code.aload(lower).aload(upper).aload(divisors);
-            invoke(VECTOR, VECTOR, VECTOR);
+            invoke(ELEMENTS, VECTOR, VECTOR, VECTOR);
             store(0);
         } else if (shape.wideOutput()) {
             code.aload(lower);
@@ -233,7 +243,7 @@ final class LoopGenerator {
             constant(JOIN);
             pack(lower);
             pack(upper);
-            invoke(VECTOR, VECTOR);
+            invoke(ELEMENTS, VECTOR, VECTOR);
             store(0);
         }
     }
@@ -241,7 +251,7 @@ final class LoopGenerator {
     private void load(int input) {
         constant(LOAD);
         address(input, false, 0);
-        invoke(CD_long);
+        invoke(ELEMENTS, CD_long);
     }
 
     /** Reads an input for the first part only: of all that a loop does, reads become most nodes in the JIT. */
@@ -255,7 +265,7 @@ final class LoopGenerator {
             constant(UPPER);
             code.aload(elements[input]);
         }
-        invoke(VECTOR);
+        invoke(VALUES, VECTOR);
     }
 
     /**
@@ -279,21 +289,24 @@ final class LoopGenerator {
                 case Expression.WIDE -> {
                     constant(LOAD_WIDE);
                     address(input++, true, part);
-                    invoke(CD_long);
+                    invoke(VALUES, CD_long);
                 }
                 case Expression.FOLD -> {
                     code.astore(vector);
                     constant(OPERATOR);
                     code.aload(vector).invokevirtual(VECTOR, "lanewise", MethodTypeDesc.of(VECTOR, BINARY, VECTOR));
+                    cast(VALUES);
                 }
                 case Expression.MEAN -> {
                     code.astore(vector);
                     constant(MEAN);
                     code.aload(vector).aload(divisors);
-                    invoke(VECTOR, VECTOR);
+                    invoke(VALUES, VECTOR, VECTOR);
                 }
-                case Expression.SCALED ->
+                case Expression.SCALED -> {
                     code.aload(divisors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
+                    cast(VALUES);
+                }
                 case Expression.ROUNDED -> {
                     code.astore(vector);
                     round(vector);
@@ -307,13 +320,13 @@ final class LoopGenerator {
     private void pack(int values) {
         constant(PACK);
         round(values);
-        invoke(VECTOR);
+        invoke(VALUES, VECTOR);
     }
 
     private void round(int values) {
         constant(ROUND);
         code.aload(values);
-        invoke(VECTOR);
+        invoke(VALUES, VECTOR);
     }
 
     /** Stores the vector on the stack, a part of a value, to all outputs. */
@@ -344,9 +357,20 @@ final class LoopGenerator {
         code.i2l().ladd();
     }
 
-    /** Calls the method handle on the stack, which returns a vector. */
-    private void invoke(ClassDesc... parameters) {
+    /**
+     * Calls the method handle on the stack.
+     *
+     * @param result the class of the vector that it returns
+     */
+    private void invoke(Constant result, ClassDesc... parameters) {
         code.invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, parameters));
+        cast(result);
+    }
+
+    /** Tells the JIT the class of the vector on the stack. */
+    private void cast(Constant vectors) {
+        constant(vectors);
+        code.swap().invokevirtual(CD_Class, "cast", CAST).checkcast(VECTOR);
     }
 
     private void constant(Constant constant) {

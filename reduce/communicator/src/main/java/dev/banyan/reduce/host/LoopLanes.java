@@ -9,8 +9,8 @@ import jdk.incubator.vector.VectorSpecies;
  * The vectors of a generated loop: how they are read from memory, and what is written of them. Types whose results are
  * not computed in the type itself have wider lanes in the loop than elements in memory.
  *
- * <p>All vectors have the processor's full length. With shorter ones beside them the JIT would see several classes
- * where it has seen one, and keep vectors of some loops in memory.
+ * <p>All vectors have the processor's full length. Constants are vectors, too: a scalar operand takes the JIT nearly
+ * twice as many nodes.
  *
  * <p>An implementation has no state but constants, and its longer methods have no calls of their own, so that the
  * compiler of the loop inlines it: see {@link LoopGenerator}. Needs the module jdk.incubator.vector; it must not be
@@ -57,8 +57,13 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
                 };
     }
 
-    /** Returns the vectors in the loop. */
+    /** Returns the vectors of values in the loop. */
     VectorSpecies<Object> species();
+
+    /** Returns the vectors of elements as they are in memory, which have the same length in bytes. */
+    default VectorSpecies<Object> elements() {
+        return species();
+    }
 
     /** Returns how many times as long values are in the loop as the elements in memory. */
     int widening();

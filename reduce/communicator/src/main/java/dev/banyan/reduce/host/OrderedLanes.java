@@ -14,11 +14,14 @@ import jdk.incubator.vector.VectorSpecies;
  * @param infinity the bits of the infinity
  * @param nan the integer of NaN: the greatest one, or the least one if the least float is taken
  */
-record OrderedLanes(short infinity, short nan) implements LoopLanes {
+record OrderedLanes(ShortVector infinity, ShortVector nan) implements LoopLanes {
+    private static final ShortVector MAGNITUDE = VectorLanes.shorts(Short.MAX_VALUE);
+
     /** Returns the vectors of F16 or BF16. */
     static OrderedLanes of(DataType type, boolean greatest) {
         return new OrderedLanes(
-                (short) (type == DataType.F16 ? 0x7c00 : 0x7f80), greatest ? Short.MAX_VALUE : Short.MIN_VALUE);
+                VectorLanes.shorts(type == DataType.F16 ? 0x7c00 : 0x7f80),
+                VectorLanes.shorts(greatest ? Short.MAX_VALUE : Short.MIN_VALUE));
     }
 
     @Override
@@ -34,8 +37,7 @@ record OrderedLanes(short infinity, short nan) implements LoopLanes {
     @Override
     public Vector<Object> load(long address) {
         ShortVector bits = (ShortVector) (Vector<?>) VectorLanes.load(VectorLanes.SHORTS, address);
-        return VectorLanes.untyped(
-                ordered(bits).blend(nan, bits.and(Short.MAX_VALUE).compare(VectorOperators.GT, infinity)));
+        return VectorLanes.untyped(ordered(bits).blend(nan, bits.and(MAGNITUDE).compare(VectorOperators.GT, infinity)));
     }
 
     @Override
@@ -47,6 +49,6 @@ record OrderedLanes(short infinity, short nan) implements LoopLanes {
     private static ShortVector ordered(ShortVector bits) {
         return bits.lanewise(
                 VectorOperators.XOR,
-                bits.lanewise(VectorOperators.ASHR, Short.SIZE - 1).and(Short.MAX_VALUE));
+                bits.lanewise(VectorOperators.ASHR, Short.SIZE - 1).and(MAGNITUDE));
     }
 }

@@ -72,6 +72,26 @@ final class VectorLanes {
         MemorySegment.copy(MEMORY, from, MEMORY, to, bytes);
     }
 
+    /** Returns a constant of loops. */
+    static ShortVector shorts(int lane) {
+        return ShortVector.broadcast(ShortVector.SPECIES_PREFERRED, (short) lane);
+    }
+
+    /** Returns a constant of loops. */
+    static IntVector ints(int lane) {
+        return IntVector.broadcast(IntVector.SPECIES_PREFERRED, lane);
+    }
+
+    /** Returns a constant of loops. */
+    static LongVector longs(long lane) {
+        return LongVector.broadcast(LongVector.SPECIES_PREFERRED, lane);
+    }
+
+    /** Returns a constant of loops. */
+    static DoubleVector doubles(double lane) {
+        return DoubleVector.broadcast(DoubleVector.SPECIES_PREFERRED, lane);
+    }
+
     static <E> Vector<E> load(VectorSpecies<E> species, long address) {
         return species.fromMemorySegment(MEMORY, address, ORDER);
     }
