@@ -30,8 +30,9 @@ abstract class FusedLoop {
      * @param bytes length of each of them, a multiple of {@link #UNIT}
      * @param divisor what the shape's mean divides by; ignored without one
      * @param block memory of the calling thread for a {@link HalfLoop}
+     * @return the length of what is done: all, but for a loop that stops at some values
      */
-    abstract void run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block);
+    abstract int run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block);
 
     /** Returns a new array for the addresses of any loop. */
     static long[] newAddresses() {

@@ -19,13 +19,13 @@ final class HalfLoop extends FusedLoop {
 
     private final HalfExpression expression;
     private final int firstOutput;
-    private final int end;
+    private final int endOutput;
     private final boolean wideOutput;
 
     HalfLoop(LoopShape shape, HalfExpression expression) {
         this.expression = expression;
         firstOutput = MARGIN + (shape.inPlace() ? 0 : shape.inputs());
-        end = MARGIN + shape.inputs() + shape.outputs();
+        endOutput = MARGIN + shape.inputs() + shape.outputs();
         wideOutput = shape.wideOutput();
     }
 
@@ -39,13 +39,23 @@ final class HalfLoop extends FusedLoop {
     }
 
     @Override
-    void run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block) {
+    int run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block) {
+        runFrom(0, addresses, bytes, divisor, block);
+        return bytes;
+    }
+
+    /**
+     * Runs the loop on all but the first bytes.
+     *
+     * @param done their number
+     */
+    void runFrom(int done, long[] addresses, int bytes, int divisor, @Nullable HalfBlock block) {
         HalfBlock results = Objects.requireNonNull(block);
         int elements = bytes / Short.BYTES;
-        for (int first = 0; first < elements; first += HalfBlock.ELEMENTS) {
+        for (int first = done / Short.BYTES; first < elements; first += HalfBlock.ELEMENTS) {
             int count = Math.min(HalfBlock.ELEMENTS, elements - first);
             expression.evaluate(addresses, first, count, divisor, results);
-            for (int o = firstOutput; o < end; o++) {
+            for (int o = firstOutput; o < endOutput; o++) {
                 if (wideOutput) {
                     long output = addresses[o] + (long) Float.BYTES * first;
                     MemorySegment.copy(results.wide, 0, VectorLanes.MEMORY, JAVA_FLOAT_UNALIGNED, output, count);

@@ -3,6 +3,7 @@ package dev.banyan.reduce.host;
 import static java.lang.constant.ConstantDescs.CD_Class;
 import static java.lang.constant.ConstantDescs.CD_MethodHandle;
 import static java.lang.constant.ConstantDescs.CD_Object;
+import static java.lang.constant.ConstantDescs.CD_boolean;
 import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
@@ -73,6 +74,11 @@ final class LoopGenerator {
     private static final Constant FACTORS = new Constant(13, CD_MethodHandle);
     private static final Constant ELEMENTS = new Constant(14, CD_Class);
     private static final Constant VALUES = new Constant(15, CD_Class);
+    private static final Constant GUARDS = new Constant(16, CD_Class);
+    private static final Constant GUARD = new Constant(17, CD_MethodHandle);
+    private static final Constant GUARD_OF_TWO = new Constant(18, CD_MethodHandle);
+    private static final Constant IS_USUAL = new Constant(19, CD_MethodHandle);
+    private static final Constant PACK_SCALED = new Constant(20, CD_MethodHandle);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -88,6 +94,8 @@ final class LoopGenerator {
     private final int index;
     /** What means are divided by, or multiplied with. */
     private final int divisors;
+    /** What has been seen of the inputs, where lanes are guarded. */
+    private final int guard;
 
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
@@ -97,15 +105,19 @@ final class LoopGenerator {
         elements = new int[shape.inputs()];
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
+        guard = code.allocateLocal(TypeKind.REFERENCE);
     }
 
     /** Returns the loop of a shape. */
     static FusedLoop loop(LoopShape shape) {
         return LOOPS.computeIfAbsent(
                 shape,
-                missing -> HalfLoop.computes(missing.type(), missing.op())
-                        ? HalfLoopGenerator.loop(missing)
-                        : generate(missing));
+                missing -> HalfLoop.computes(missing.type(), missing.op()) ? halfLoop(missing) : generate(missing));
+    }
+
+    private static FusedLoop halfLoop(LoopShape shape) {
+        HalfLoop all = HalfLoopGenerator.loop(shape);
+        return HalfLanes.serve(shape) ? new GuardedLoop(generate(shape), all) : all;
     }
 
     /**
@@ -135,7 +147,7 @@ final class LoopGenerator {
                                                 .return_())
                                 .withMethodBody(
                                         "run",
-                                        MethodTypeDesc.of(CD_void, ADDRESSES, CD_int, CD_int, HALF_BLOCK),
+                                        MethodTypeDesc.of(CD_int, ADDRESSES, CD_int, CD_int, HALF_BLOCK),
                                         0,
                                         body -> new LoopGenerator(shape, body).run()));
         try {
@@ -168,14 +180,25 @@ final class LoopGenerator {
                 method(lanes, "join", Vector.class, Vector.class),
                 method(lanes, "factors", int.class),
                 lanes.elements().vectorType(),
-                lanes.species().vectorType());
+                lanes.species().vectorType(),
+                VectorLanes.SHORTS.vectorType(),
+                method(lanes, "guard", Vector.class),
+                method(lanes, "guard", Vector.class, Vector.class),
+                method(
+                        lanes,
+                        "isUsual",
+                        MethodType.methodType(boolean.class, Vector.class, Vector.class, Vector.class)),
+                method(lanes, "pack", Vector.class, Vector.class));
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
             throws ReflectiveOperationException {
-        return MethodHandles.lookup()
-                .findVirtual(lanes.getClass(), name, MethodType.methodType(Vector.class, parameters))
-                .bindTo(lanes);
+        return method(lanes, name, MethodType.methodType(Vector.class, parameters));
+    }
+
+    private static MethodHandle method(LoopLanes lanes, String name, MethodType type)
+            throws ReflectiveOperationException {
+        return MethodHandles.lookup().findVirtual(lanes.getClass(), name, type).bindTo(lanes);
     }
 
     private void run() {
@@ -186,11 +209,11 @@ final class LoopGenerator {
                     .laload()
                     .lstore(addresses[a]);
         }
+        boolean scaled = shape.code().indexOf(Expression.SCALED) >= 0;
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
-            loadDivisors(DIVISORS);
-        }
-        if (shape.code().indexOf(Expression.SCALED) >= 0) {
-            loadDivisors(FACTORS);
+            loadDivisors(DIVISORS, true);
+        } else if (scaled || lanes.scaleWhenPacked()) {
+            loadDivisors(FACTORS, scaled);
         }
         Label end = code.newLabel();
         Label next = code.newLabel();
@@ -205,22 +228,31 @@ final class LoopGenerator {
             }
             store(0);
         } else {
-            runParts();
+            runParts(end);
         }
         code.iinc(index, lanes.species().vectorByteSize() * lanes.parts() / lanes.widening())
                 .goto_(next);
-        code.labelBinding(end).return_();
+        code.labelBinding(end).iload(index).ireturn();
     }
 
-    private void loadDivisors(Constant method) {
+    /** @param divided whether there is a divisor; 1 takes its place otherwise */
+    private void loadDivisors(Constant method, boolean divided) {
         constant(method);
-        code.iload(DIVISOR_SLOT)
-                .invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, CD_int))
+        if (divided) {
+            code.iload(DIVISOR_SLOT);
+        } else {
+            code.iconst_1();
+        }
+        code.invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, CD_int))
                 .astore(divisors);
     }
 
-    /** Evaluates both parts, one after the other. Where both make one mean, that comes last. */
-    private void runParts() {
+    /**
+     * Evaluates both parts, one after the other. Where both make one mean, that comes last.
+     *
+     * @param end where the loop ends, before it writes what is not usual
+     */
+    private void runParts(Label end) {
         boolean meet = lanes.partsMeet() && !shape.wideOutput();
         String separate = meet ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
         int lower = code.allocateLocal(TypeKind.REFERENCE);
@@ -240,6 +272,13 @@ final class LoopGenerator {
             code.aload(upper);
             store(1);
         } else {
+            if (lanes.guarded()) {
+                constant(IS_USUAL);
+                code.aload(guard).aload(lower).aload(upper);
+                code.invokevirtual(
+                                CD_MethodHandle, "invokeExact", MethodTypeDesc.of(CD_boolean, VECTOR, VECTOR, VECTOR))
+                        .ifeq(end);
+            }
             constant(JOIN);
             pack(lower);
             pack(upper);
@@ -261,11 +300,29 @@ final class LoopGenerator {
             load(input);
             elements[input] = code.allocateLocal(TypeKind.REFERENCE);
             code.dup().astore(elements[input]);
+            if (lanes.guarded()) {
+                guard(input);
+            }
         } else {
             constant(UPPER);
             code.aload(elements[input]);
         }
         invoke(VALUES, VECTOR);
+    }
+
+    /** Adds an input to what has been seen. */
+    private void guard(int input) {
+        constant(GUARD);
+        code.aload(elements[input]);
+        invoke(GUARDS, VECTOR);
+        if (input > 0) {
+            int other = code.allocateLocal(TypeKind.REFERENCE);
+            code.astore(other);
+            constant(GUARD_OF_TWO);
+            code.aload(guard).aload(other);
+            invoke(GUARDS, VECTOR, VECTOR);
+        }
+        code.astore(guard);
     }
 
     /**
@@ -304,8 +361,10 @@ final class LoopGenerator {
                     invoke(VALUES, VECTOR, VECTOR);
                 }
                 case Expression.SCALED -> {
-                    code.aload(divisors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
-                    cast(VALUES);
+                    if (!lanes.scaleWhenPacked()) {
+                        code.aload(divisors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
+                        cast(VALUES);
+                    }
                 }
                 case Expression.ROUNDED -> {
                     code.astore(vector);
@@ -318,9 +377,15 @@ final class LoopGenerator {
 
     /** Leaves the packed elements of values, rounded, on the stack. */
     private void pack(int values) {
-        constant(PACK);
-        round(values);
-        invoke(VALUES, VECTOR);
+        if (lanes.scaleWhenPacked()) {
+            constant(PACK_SCALED);
+            code.aload(values).aload(divisors);
+            invoke(ELEMENTS, VECTOR, VECTOR);
+        } else {
+            constant(PACK);
+            round(values);
+            invoke(VALUES, VECTOR);
+        }
     }
 
     private void round(int values) {

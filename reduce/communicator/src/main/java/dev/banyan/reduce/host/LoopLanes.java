@@ -16,9 +16,10 @@ import jdk.incubator.vector.VectorSpecies;
  * compiler of the loop inlines it: see {@link LoopGenerator}. Needs the module jdk.incubator.vector; it must not be
  * touched where that is missing.
  */
-sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
+sealed interface LoopLanes
+        permits PlainLanes, BrainLanes, HalfLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
     /**
-     * Returns the vectors of a type for which {@link HalfLoop#computes} does not hold.
+     * Returns the vectors of a type; for sums and products of F16 those of a loop that {@link HalfLanes#serve}.
      *
      * @param op how values are combined; not AVG
      * @param integerMean whether sums of integers must not overflow, since they are divided
@@ -33,7 +34,12 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
             };
         }
         return switch (type) {
-            case F16, BF16 ->
+            case F16 ->
+                switch (op) {
+                    case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
+                    default -> new HalfLanes(op == ReduceOp.PROD);
+                };
+            case BF16 ->
                 switch (op) {
                     case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
                     default -> new BrainLanes();
@@ -94,12 +100,39 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
         throw new UnsupportedOperationException("values of one part");
     }
 
+    /**
+     * Returns whether values are right for usual elements only. A loop of such lanes has two parts, and stops where
+     * {@link #isUsual} does not hold.
+     */
+    default boolean guarded() {
+        return false;
+    }
+
+    /** Returns what {@link #isUsual} must know of elements: a vector of {@link VectorLanes#SHORTS}. */
+    default Vector<Object> guard(Vector<Object> elements) {
+        throw new UnsupportedOperationException("right for all elements");
+    }
+
+    /** Returns what {@link #isUsual} must know of two inputs or more. */
+    default Vector<Object> guard(Vector<Object> first, Vector<Object> second) {
+        throw new UnsupportedOperationException("right for all elements");
+    }
+
+    /**
+     * Returns whether values are right.
+     *
+     * @param guard what is known of all inputs
+     */
+    default boolean isUsual(Vector<Object> guard, Vector<Object> lower, Vector<Object> upper) {
+        throw new UnsupportedOperationException("right for all elements");
+    }
+
     /** Returns what {@link #mean} takes for a divisor. */
     default Vector<Object> divisors(int divisor) {
         return species().broadcast(divisor);
     }
 
-    /** Returns the reciprocal of a power of two. */
+    /** Returns the reciprocal of a power of two; or what {@link #pack(Vector, Vector)} takes for it. */
     default Vector<Object> factors(int divisor) {
         return species().broadcast(1).div(species().broadcast(divisor));
     }
@@ -122,6 +155,16 @@ sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ByteMea
     /** Returns the elements of rounded values as they are in memory; of one of two parts, what {@link #join} takes. */
     default Vector<Object> pack(Vector<Object> values) {
         return values;
+    }
+
+    /** Returns whether values are divided by a power of two only when they are packed, all of them, if by 1. */
+    default boolean scaleWhenPacked() {
+        return false;
+    }
+
+    /** Divides, rounds and packs values of one of two parts. */
+    default Vector<Object> pack(Vector<Object> values, Vector<Object> factors) {
+        throw new UnsupportedOperationException("divided before");
     }
 
     /** Returns the elements of two packed parts as they are in memory. */

@@ -59,21 +59,30 @@ final class LoopWarmup implements LoopReadiness {
     private void warm(FusedLoop loop) {
         int bytes = UNITS * FusedLoop.UNIT;
         try (Arena arena = Arena.ofConfined()) {
-            long[] addresses = FusedLoop.newAddresses();
-            for (int o = 0; o < 2 * FusedLoop.MOST_OPERANDS; o++) {
-                addresses[FusedLoop.MARGIN + o] = arena.allocate((long) bytes * FusedLoop.MOST_WIDENING, FusedLoop.UNIT)
-                        .address();
-            }
+            long[] zeros = operands(bytes, (byte) 0, arena);
+            // As floats these are NaN, which a guarded loop stops at. Without them the JIT would leave that out.
+            long[] ones = operands(bytes, (byte) -1, arena);
             HalfBlock block = new HalfBlock();
             long begin = System.nanoTime();
             long before = begin;
             long took;
             do {
-                loop.run(addresses, bytes, 2, block);
+                loop.run(zeros, bytes, 2, block);
+                loop.run(ones, bytes, 2, block);
                 long now = System.nanoTime();
                 took = now - before;
                 before = now;
-            } while (took > UNITS * COMPILED_NANOS_PER_UNIT && before - begin < LONGEST_NANOS);
+            } while (took > 2 * UNITS * COMPILED_NANOS_PER_UNIT && before - begin < LONGEST_NANOS);
         }
+    }
+
+    private static long[] operands(int bytes, byte value, Arena arena) {
+        long[] addresses = FusedLoop.newAddresses();
+        for (int o = 0; o < 2 * FusedLoop.MOST_OPERANDS; o++) {
+            addresses[FusedLoop.MARGIN + o] = arena.allocate((long) bytes * FusedLoop.MOST_WIDENING, FusedLoop.UNIT)
+                    .fill(value)
+                    .address();
+        }
+        return addresses;
     }
 }

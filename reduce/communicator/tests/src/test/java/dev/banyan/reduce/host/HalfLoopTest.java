@@ -8,6 +8,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -22,46 +23,110 @@ class HalfLoopTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"SUM, xx+, 1", "SUM, xx+/, 3", "SUM, xx+/, 8", "SUM, xx+*, 8", "PROD, xx+, 1"})
+    @CsvSource({"SUM, xx+, 1", "SUM, xx+/, 3", "SUM, xx+/, 8", "SUM, xx+*, 8", "SUM, xx+*, 1024", "PROD, xx+, 1"})
     void everyElementIsCombinedWithSome(ReduceOp op, String code, int divisor) {
-        FusedLoop loop = LoopGenerator.loop(new LoopShape(DataType.F16, op, false, code, 2, false, 1, false));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment values = arena.allocate(2L * ALL);
             for (int bits = 0; bits < ALL; bits++) {
                 values.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, bits, (short) bits);
             }
             MemorySegment others = arena.allocate(values.byteSize());
-            MemorySegment results = arena.allocate(values.byteSize());
-            long[] addresses = FusedLoop.newAddresses();
-            addresses[FusedLoop.MARGIN] = values.address();
-            addresses[FusedLoop.MARGIN + 1] = others.address();
-            addresses[FusedLoop.MARGIN + 2] = results.address();
-            for (int other : new int[] {0, 0x8000, 1, 0x83ff, 0x400, 0x3c01, 0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00}) {
+            for (int other : new int[] {
+                0, 0x8000, 1, 0x83ff, 0x400, 0x1400, 0x3bff, 0x3c01, 0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00
+            }) {
                 for (int i = 0; i < ALL; i++) {
                     others.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, i, (short) other);
                 }
-                loop.run(addresses, 2 * ALL, divisor, new HalfBlock());
-                short[] expected = new short[ALL];
-                for (int bits = 0; bits < ALL; bits++) {
-                    float value = ScalarOperators.floats(op)
-                            .apply(Float.float16ToFloat((short) bits), Float.float16ToFloat((short) other));
-                    expected[bits] = Float.floatToFloat16(value / divisor);
-                }
-                assertThat(canonical(results.toArray(ValueLayout.JAVA_SHORT_UNALIGNED)))
-                        .as("%s with %x", op, other)
-                        .isEqualTo(canonical(expected));
+                assertCombines(op, code, divisor, values, others);
             }
         }
     }
 
-    /** Replaces each NaN by one of them. */
-    private static short[] canonical(short[] elements) {
-        short[] all = elements.clone();
-        for (int i = 0; i < all.length; i++) {
-            if ((all[i] & 0x7fff) > 0x7c00) {
-                all[i] = -1;
+    @ParameterizedTest
+    @CsvSource({
+        "SUM, xx+x+x+x+x+x+x+, 1",
+        "SUM, xx+xx++xx+xx+++, 1",
+        "SUM, xx+x+*, 4",
+        "SUM, xx+x+x+x+x+x+x+*, 8",
+        "PROD, xx+xx++, 1",
+        "PROD, xx+x+x+x+x+x+x+, 1"
+    })
+    void seededElementsOfAllMagnitudesAreCombined(ReduceOp op, String code, int divisor) {
+        Random random = new Random(7);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment[] inputs =
+                    new MemorySegment[(int) code.chars().filter(c -> c == 'x').count()];
+            for (int i = 0; i < inputs.length; i++) {
+                inputs[i] = arena.allocate(2L * ALL);
+            }
+            for (int e = 0; e < ALL; e++) {
+                // Sums cancel, overflow and are subnormal where all exponents are near one another.
+                int exponent = random.nextInt(31);
+                for (MemorySegment input : inputs) {
+                    int near = Math.clamp(exponent + random.nextInt(3) - 1, 0, 30);
+                    boolean unusual = random.nextInt(10_000) == 0;
+                    int bits = unusual ? 0x7c00 + random.nextInt(2) : near << 10 | random.nextInt(1 << 10);
+                    input.setAtIndex(
+                            ValueLayout.JAVA_SHORT_UNALIGNED, e, (short) (random.nextBoolean() ? bits : bits | 0x8000));
+                }
+            }
+            assertCombines(op, code, divisor, inputs);
+        }
+    }
+
+    /** Combines inputs two units at a time: a loop takes the usual ones and those with infinities or NaN by other ways. */
+    private static void assertCombines(ReduceOp op, String code, int divisor, MemorySegment... inputs) {
+        FusedLoop loop =
+                LoopGenerator.loop(new LoopShape(DataType.F16, op, false, code, inputs.length, false, 1, false));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment results = arena.allocate(2L * ALL);
+            long[] addresses = FusedLoop.newAddresses();
+            for (int i = 0; i < inputs.length; i++) {
+                addresses[FusedLoop.MARGIN + i] = inputs[i].address();
+            }
+            addresses[FusedLoop.MARGIN + inputs.length] = results.address();
+            HalfBlock block = new HalfBlock();
+            for (int first = 0; first < 2 * ALL; first += 2 * FusedLoop.UNIT) {
+                assertThat(loop.run(addresses, 2 * FusedLoop.UNIT, divisor, block))
+                        .isEqualTo(2 * FusedLoop.UNIT);
+                for (int a = FusedLoop.MARGIN; a <= FusedLoop.MARGIN + inputs.length; a++) {
+                    addresses[a] += 2 * FusedLoop.UNIT;
+                }
+            }
+            short[] expected = new short[ALL];
+            for (int e = 0; e < ALL; e++) {
+                expected[e] = expected(op, code, divisor, e, inputs);
+            }
+            short[] actual = results.toArray(ValueLayout.JAVA_SHORT_UNALIGNED);
+            for (int e = 0; e < ALL; e++) {
+                if (isNan(expected[e]) && isNan(actual[e])) {
+                    expected[e] = actual[e];
+                }
+            }
+            assertThat(actual).isEqualTo(expected);
+        }
+    }
+
+    private static short expected(ReduceOp op, String code, int divisor, int element, MemorySegment... inputs) {
+        float[] stack = new float[inputs.length];
+        int depth = 0;
+        int input = 0;
+        for (char each : code.toCharArray()) {
+            switch (each) {
+                case Expression.INPUT ->
+                    stack[depth++] =
+                            Float.float16ToFloat(inputs[input++].getAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, element));
+                case Expression.FOLD -> {
+                    depth--;
+                    stack[depth - 1] = ScalarOperators.floats(op).apply(stack[depth - 1], stack[depth]);
+                }
+                default -> stack[depth - 1] /= divisor;
             }
         }
-        return all;
+        return Float.floatToFloat16(stack[0]);
+    }
+
+    private static boolean isNan(short bits) {
+        return (bits & 0x7fff) > 0x7c00;
     }
 }

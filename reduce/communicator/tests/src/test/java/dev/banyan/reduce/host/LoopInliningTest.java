@@ -32,8 +32,11 @@ class LoopInliningTest {
         "F64, SUM, true",
         "BF16, SUM, false",
         "BF16, SUM, true",
+        "F16, PROD, false",
         "BF16, PROD, false",
         "BF16, MAX, false",
+        "F16, SUM, false",
+        "F16, SUM, true",
         "F16, MIN, false",
         "I8, SUM, true",
         "U8, SUM, true",
@@ -60,11 +63,12 @@ class LoopInliningTest {
                 addresses[FusedLoop.MARGIN + o] =
                         arena.allocate(BYTES, FusedLoop.UNIT).address();
             }
+            HalfBlock block = new HalfBlock();
             long allocated = Long.MAX_VALUE;
             for (int round = 0; round < MOST_ROUNDS && allocated > MOST_ALLOCATED; round++) {
                 long before = THREADS.getCurrentThreadAllocatedBytes();
                 for (int run = 0; run < RUNS; run++) {
-                    loop.run(addresses, BYTES, inputs, null);
+                    loop.run(addresses, BYTES, inputs, block);
                 }
                 allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
             }

@@ -1,0 +1,181 @@
+package dev.banyan.reduce.host;
+
+import dev.banyan.schedule.type.DataType;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.ShortVector;
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * Finite 16-bit floats that are added or multiplied, as two vectors of 32-bit floats: the elements in the lower and in
+ * the upper half of each 32 bits. jdk.incubator.vector has no conversion of them.
+ *
+ * <p>An element's bits are moved to where a 32-bit float has them. Such a float is 2^112 times smaller than the
+ * element, and subnormal where the element is. Sums of them have the same bits as sums of the elements, since a
+ * subnormal float still has 13 bits more than a subnormal element. Factors are multiplied with 2^112 first.
+ *
+ * <p>An infinity or a NaN becomes a finite float that way, so {@link #isUsual} does not hold with one of them, nor
+ * where a product is too great for an element.
+ *
+ * @param product whether values are multiplied
+ */
+record HalfLanes(boolean product) implements LoopLanes {
+    private static final VectorSpecies<Object> FLOATS = VectorLanes.species(DataType.F32);
+    private static final VectorSpecies<Object> INTS = VectorLanes.species(DataType.I32);
+    /** How many bits more a 32-bit float has for its fraction. */
+    private static final int FRACTION_BITS = 13;
+    /** How many bits more a 32-bit float has for its exponent. */
+    private static final int EXPONENT_BITS = 3;
+    /** Where a 32-bit float has its exponent. */
+    private static final int EXPONENT_SHIFT = 23;
+    /** The exponent, as in its bits, of a float whose last bit is worth as much as that of a subnormal element. */
+    private static final int LEAST_POWER = 126;
+    /** The binary logarithm of what floats are smaller by than elements. */
+    private static final int SCALE = 112;
+
+    private static final IntVector ELEMENT = VectorLanes.ints(0x8fffe000);
+    private static final FloatVector FACTOR = FloatVector.broadcast(FloatVector.SPECIES_PREFERRED, 0x1p112f);
+    private static final IntVector MAGNITUDE = VectorLanes.ints(Integer.MAX_VALUE);
+    private static final IntVector EXPONENT = VectorLanes.ints(0x7f800000);
+    private static final IntVector POWER = VectorLanes.ints(FRACTION_BITS << EXPONENT_SHIFT);
+    private static final IntVector INFINITY = VectorLanes.ints(0x7c00);
+    private static final IntVector SIGN = VectorLanes.ints(0x8000);
+    private static final ShortVector HALF_MAGNITUDE = VectorLanes.shorts(Short.MAX_VALUE);
+    private static final ShortVector HALF_INFINITY = VectorLanes.shorts(0x7c00);
+    /** The bits of the least power of two that is too great. */
+    private static final IntVector TOO_GREAT = VectorLanes.ints(Float.floatToRawIntBits(0x1p16f));
+
+    /** Returns whether there are such lanes for a loop: for one that rounds no values but its results. */
+    static boolean serve(LoopShape shape) {
+        boolean combines = shape.type() == DataType.F16
+                && switch (shape.op()) {
+                    case SUM, PROD -> true;
+                    case AVG, MIN, MAX -> false;
+                };
+        return combines
+                && !shape.wideOutput()
+                && shape.code()
+                        .chars()
+                        .allMatch(each ->
+                                each == Expression.INPUT || each == Expression.FOLD || each == Expression.SCALED);
+    }
+
+    @Override
+    public VectorSpecies<Object> species() {
+        return FLOATS;
+    }
+
+    @Override
+    public VectorSpecies<Object> elements() {
+        return INTS;
+    }
+
+    @Override
+    public int widening() {
+        return 2;
+    }
+
+    @Override
+    public int parts() {
+        return 2;
+    }
+
+    @Override
+    public Vector<Object> load(long address) {
+        return VectorLanes.load(INTS, address);
+    }
+
+    @Override
+    public Vector<Object> lower(Vector<Object> elements) {
+        IntVector pairs = (IntVector) (Vector<?>) elements;
+        FloatVector values = pairs.lanewise(VectorOperators.LSHL, Short.SIZE)
+                .lanewise(VectorOperators.ASHR, EXPONENT_BITS)
+                .and(ELEMENT)
+                .reinterpretAsFloats();
+        return VectorLanes.untyped(product ? values.mul(FACTOR) : values);
+    }
+
+    @Override
+    public Vector<Object> upper(Vector<Object> elements) {
+        IntVector pairs = (IntVector) (Vector<?>) elements;
+        FloatVector values =
+                pairs.lanewise(VectorOperators.ASHR, EXPONENT_BITS).and(ELEMENT).reinterpretAsFloats();
+        return VectorLanes.untyped(product ? values.mul(FACTOR) : values);
+    }
+
+    @Override
+    public boolean guarded() {
+        return true;
+    }
+
+    /** Returns the magnitudes. */
+    @Override
+    public Vector<Object> guard(Vector<Object> elements) {
+        return VectorLanes.untyped(elements.reinterpretAsShorts().and(HALF_MAGNITUDE));
+    }
+
+    /** Returns the greater magnitudes. */
+    @Override
+    public Vector<Object> guard(Vector<Object> first, Vector<Object> second) {
+        ShortVector magnitudes = (ShortVector) (Vector<?>) first;
+        return VectorLanes.untyped(magnitudes.max((ShortVector) (Vector<?>) second));
+    }
+
+    @Override
+    public boolean isUsual(Vector<Object> guard, Vector<Object> lower, Vector<Object> upper) {
+        ShortVector magnitudes = (ShortVector) (Vector<?>) guard;
+        boolean finite = magnitudes.lt(HALF_INFINITY).allTrue();
+        return product
+                ? finite
+                        && lower.reinterpretAsInts()
+                                .and(MAGNITUDE)
+                                .max(upper.reinterpretAsInts().and(MAGNITUDE))
+                                .lt(TOO_GREAT)
+                                .allTrue()
+                : finite;
+    }
+
+    /**
+     * Returns powers of two whose last bit is worth as much as the last bit of a subnormal element is in values, and
+     * the divisor times as much.
+     */
+    @Override
+    public Vector<Object> factors(int divisor) {
+        int power = LEAST_POWER - (product ? 0 : SCALE) + Integer.numberOfTrailingZeros(divisor);
+        return VectorLanes.untyped(VectorLanes.ints(power << EXPONENT_SHIFT));
+    }
+
+    @Override
+    public boolean scaleWhenPacked() {
+        return true;
+    }
+
+    /**
+     * Rounds to nearest, ties to even: adds a power of two whose last bit is worth as much as the last bit of the
+     * result. By how much the bits of the sum are greater than those of the power is the result's fraction, and one
+     * more than its exponent where the result is not subnormal.
+     */
+    @Override
+    public Vector<Object> pack(Vector<Object> values, Vector<Object> factors) {
+        IntVector least = (IntVector) (Vector<?>) factors;
+        IntVector bits = values.reinterpretAsInts();
+        IntVector power = bits.and(EXPONENT).add(POWER).max(least);
+        return VectorLanes.untyped(bits.and(MAGNITUDE)
+                .reinterpretAsFloats()
+                .add(power.reinterpretAsFloats())
+                .reinterpretAsInts()
+                .sub(power)
+                .add(power.sub(least).lanewise(VectorOperators.LSHR, FRACTION_BITS))
+                .min(INFINITY)
+                .or(bits.lanewise(VectorOperators.LSHR, Short.SIZE).and(SIGN)));
+    }
+
+    @Override
+    public Vector<Object> join(Vector<Object> lower, Vector<Object> upper) {
+        IntVector first = (IntVector) (Vector<?>) lower;
+        IntVector second = (IntVector) (Vector<?>) upper;
+        return VectorLanes.untyped(first.or(second.lanewise(VectorOperators.LSHL, Short.SIZE)));
+    }
+}
