@@ -74,7 +74,7 @@ class HalfLoopTest {
         }
     }
 
-    /** Combines inputs two units at a time: a loop takes the usual ones and those with infinities or NaN by other ways. */
+    /** Combines inputs two units at a time: a loop has one way for usual ones, and one for infinities and NaN. */
     private static void assertCombines(ReduceOp op, String code, int divisor, MemorySegment... inputs) {
         FusedLoop loop =
                 LoopGenerator.loop(new LoopShape(DataType.F16, op, false, code, inputs.length, false, 1, false));
