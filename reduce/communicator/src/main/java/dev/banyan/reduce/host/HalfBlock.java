@@ -1,6 +1,6 @@
 package dev.banyan.reduce.host;
 
-/** Results of a {@link HalfLoop} on the heap, before they are copied to its outputs. One thread uses it at a time. */
+/** Inputs and results of a {@link HalfLoop}, which are copied to the heap and back. One thread uses it at a time. */
 final class HalfBlock {
     /**
      * The greatest number of results. Measured: with so few, what was read is still in the level 1 cache when it is
@@ -8,6 +8,10 @@ final class HalfBlock {
      */
     static final int ELEMENTS = 512;
 
+    /** Inputs as they are in memory. */
+    final short[][] inputs = new short[FusedLoop.MOST_OPERANDS][ELEMENTS];
+    /** Inputs that other loops have written, in the places of those above. */
+    final float[][] wideInputs = new float[FusedLoop.MOST_OPERANDS][ELEMENTS];
     /** Results as they are in memory. */
     final short[] elements = new short[ELEMENTS];
     /** Results that other loops go on with. */

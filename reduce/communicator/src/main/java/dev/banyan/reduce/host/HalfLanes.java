@@ -22,6 +22,13 @@ import jdk.incubator.vector.VectorSpecies;
  * @param product whether values are multiplied
  */
 record HalfLanes(boolean product) implements LoopLanes {
+    /**
+     * Of so many ranks means are exact, too. A quotient that is subnormal here has 13 bits more than a subnormal
+     * element. So rounding to them can't make it a tie of two elements: it is farther from one than half of an
+     * element's last bit divided by the ranks, or is one.
+     */
+    static final int MOST_RANKS = (1 << 13) - 1;
+
     private static final VectorSpecies<Object> FLOATS = VectorLanes.species(DataType.F32);
     private static final VectorSpecies<Object> INTS = VectorLanes.species(DataType.I32);
     /** How many bits more a 32-bit float has for its fraction. */
@@ -56,10 +63,7 @@ record HalfLanes(boolean product) implements LoopLanes {
                 };
         return combines
                 && !shape.wideOutput()
-                && shape.code()
-                        .chars()
-                        .allMatch(each ->
-                                each == Expression.INPUT || each == Expression.FOLD || each == Expression.SCALED);
+                && shape.code().chars().noneMatch(each -> each == Expression.WIDE || each == Expression.ROUNDED);
     }
 
     @Override

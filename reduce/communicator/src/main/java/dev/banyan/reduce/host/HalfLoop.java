@@ -10,8 +10,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A loop over 16-bit floats that are computed as 32-bit floats: a part of the arrays at a time, it evaluates an
- * expression into memory of the heap and copies that to all outputs.
+ * A loop over 16-bit floats that are computed as 32-bit floats: it copies a part of all inputs to the heap, evaluates
+ * an expression there, and copies the results to all outputs, part by part.
  */
 final class HalfLoop extends FusedLoop {
     /** How many times as long as elements their values in private memory are. */
@@ -21,12 +21,21 @@ final class HalfLoop extends FusedLoop {
     private final int firstOutput;
     private final int endOutput;
     private final boolean wideOutput;
+    /** Whether each input is in private memory. */
+    private final boolean[] wideInputs;
 
     HalfLoop(LoopShape shape, HalfExpression expression) {
         this.expression = expression;
         firstOutput = MARGIN + (shape.inPlace() ? 0 : shape.inputs());
         endOutput = MARGIN + shape.inputs() + shape.outputs();
         wideOutput = shape.wideOutput();
+        wideInputs = new boolean[shape.inputs()];
+        int input = 0;
+        for (char each : shape.code().toCharArray()) {
+            if (each == Expression.INPUT || each == Expression.WIDE) {
+                wideInputs[input++] = each == Expression.WIDE;
+            }
+        }
     }
 
     /**
@@ -54,7 +63,8 @@ final class HalfLoop extends FusedLoop {
         int elements = bytes / Short.BYTES;
         for (int first = done / Short.BYTES; first < elements; first += HalfBlock.ELEMENTS) {
             int count = Math.min(HalfBlock.ELEMENTS, elements - first);
-            expression.evaluate(addresses, first, count, divisor, results);
+            read(addresses, first, count, results);
+            expression.evaluate(count, divisor, results);
             for (int o = firstOutput; o < endOutput; o++) {
                 if (wideOutput) {
                     long output = addresses[o] + (long) Float.BYTES * first;
@@ -63,6 +73,18 @@ final class HalfLoop extends FusedLoop {
                     long output = addresses[o] + (long) Short.BYTES * first;
                     MemorySegment.copy(results.elements, 0, VectorLanes.MEMORY, JAVA_SHORT_UNALIGNED, output, count);
                 }
+            }
+        }
+    }
+
+    private void read(long[] addresses, int first, int count, HalfBlock block) {
+        for (int i = 0; i < wideInputs.length; i++) {
+            if (wideInputs[i]) {
+                long input = addresses[MARGIN + i] + (long) Float.BYTES * first;
+                MemorySegment.copy(VectorLanes.MEMORY, JAVA_FLOAT_UNALIGNED, input, block.wideInputs[i], 0, count);
+            } else {
+                long input = addresses[MARGIN + i] + (long) Short.BYTES * first;
+                MemorySegment.copy(VectorLanes.MEMORY, JAVA_SHORT_UNALIGNED, input, block.inputs[i], 0, count);
             }
         }
     }

@@ -2,7 +2,6 @@ package dev.banyan.reduce.host;
 
 import static java.lang.constant.ConstantDescs.CD_float;
 import static java.lang.constant.ConstantDescs.CD_int;
-import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_short;
 import static java.lang.constant.ConstantDescs.CD_void;
 
@@ -21,24 +20,21 @@ import java.lang.invoke.MethodType;
 final class HalfLoopGenerator {
     private static final ClassDesc EXPRESSION = ClassDesc.of(HalfExpression.class.getName());
     private static final ClassDesc BLOCK = ClassDesc.of(HalfBlock.class.getName());
-    private static final MethodTypeDesc EVALUATE =
-            MethodTypeDesc.of(CD_void, CD_long.arrayType(), CD_long, CD_int, CD_int, BLOCK);
-    private static final MethodTypeDesc READ = MethodTypeDesc.of(CD_float, CD_long, CD_int);
+    private static final MethodTypeDesc EVALUATE = MethodTypeDesc.of(CD_void, CD_int, CD_int, BLOCK);
+    private static final ClassDesc FLOAT = ClassDesc.of("java.lang.Float");
 
-    private static final int ADDRESSES_SLOT = 1;
-    private static final int FIRST_SLOT = 2;
-    private static final int COUNT_SLOT = 4;
-    private static final int DIVISOR_SLOT = 5;
-    private static final int BLOCK_SLOT = 6;
+    private static final int COUNT_SLOT = 1;
+    private static final int DIVISOR_SLOT = 2;
+    private static final int BLOCK_SLOT = 3;
 
     private final LoopShape shape;
     private final CodeBuilder code;
-    private final int[] addresses;
+    private final int[] inputs;
 
     private HalfLoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
         this.code = code;
-        addresses = new int[shape.inputs()];
+        inputs = new int[shape.inputs()];
     }
 
     /** Returns a new loop of a shape. */
@@ -78,15 +74,14 @@ final class HalfLoopGenerator {
         for (int i = 0; i < shape.code().length(); i++) {
             char each = shape.code().charAt(i);
             if (each == Expression.INPUT || each == Expression.WIDE) {
-                addresses[input] = code.allocateLocal(TypeKind.LONG);
-                code.aload(ADDRESSES_SLOT)
-                        .loadConstant(FusedLoop.MARGIN + input)
-                        .laload()
-                        .lload(FIRST_SLOT)
-                        .loadConstant(each == Expression.WIDE ? (long) Float.BYTES : Short.BYTES)
-                        .lmul()
-                        .ladd()
-                        .lstore(addresses[input++]);
+                inputs[input] = code.allocateLocal(TypeKind.REFERENCE);
+                code.aload(BLOCK_SLOT);
+                if (each == Expression.WIDE) {
+                    code.getfield(BLOCK, "wideInputs", CD_float.arrayType(2));
+                } else {
+                    code.getfield(BLOCK, "inputs", CD_short.arrayType(2));
+                }
+                code.loadConstant(input).aaload().astore(inputs[input++]);
             }
         }
         int result = code.allocateLocal(TypeKind.REFERENCE);
@@ -107,7 +102,7 @@ final class HalfLoopGenerator {
         if (shape.wideOutput()) {
             code.fastore();
         } else {
-            code.invokestatic(ClassDesc.of("java.lang.Float"), "floatToFloat16", MethodTypeDesc.of(CD_short, CD_float))
+            code.invokestatic(FLOAT, "floatToFloat16", MethodTypeDesc.of(CD_short, CD_float))
                     .sastore();
         }
         code.iinc(index, 1).goto_(next);
@@ -120,9 +115,11 @@ final class HalfLoopGenerator {
         for (int i = 0; i < shape.code().length(); i++) {
             switch (shape.code().charAt(i)) {
                 case Expression.INPUT ->
-                    code.lload(addresses[input++]).iload(index).invokestatic(EXPRESSION, "load", READ);
-                case Expression.WIDE ->
-                    code.lload(addresses[input++]).iload(index).invokestatic(EXPRESSION, "loadWide", READ);
+                    code.aload(inputs[input++])
+                            .iload(index)
+                            .saload()
+                            .invokestatic(FLOAT, "float16ToFloat", MethodTypeDesc.of(CD_float, CD_short));
+                case Expression.WIDE -> code.aload(inputs[input++]).iload(index).faload();
                 case Expression.FOLD -> {
                     if (shape.op() == ReduceOp.PROD) {
                         code.fmul();

@@ -92,8 +92,10 @@ final class LoopGenerator {
     private final int[] elements;
 
     private final int index;
-    /** What means are divided by, or multiplied with. */
+    /** What means are divided by. */
     private final int divisors;
+    /** What means are multiplied with. */
+    private final int factors;
     /** What has been seen of the inputs, where lanes are guarded. */
     private final int guard;
 
@@ -105,6 +107,7 @@ final class LoopGenerator {
         elements = new int[shape.inputs()];
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
+        factors = code.allocateLocal(TypeKind.REFERENCE);
         guard = code.allocateLocal(TypeKind.REFERENCE);
     }
 
@@ -212,8 +215,11 @@ final class LoopGenerator {
         boolean scaled = shape.code().indexOf(Expression.SCALED) >= 0;
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
             loadDivisors(DIVISORS, true);
-        } else if (scaled || lanes.scaleWhenPacked()) {
+            code.astore(divisors);
+        }
+        if (scaled || lanes.scaleWhenPacked()) {
             loadDivisors(FACTORS, scaled);
+            code.astore(factors);
         }
         Label end = code.newLabel();
         Label next = code.newLabel();
@@ -235,7 +241,11 @@ final class LoopGenerator {
         code.labelBinding(end).iload(index).ireturn();
     }
 
-    /** @param divided whether there is a divisor; 1 takes its place otherwise */
+    /**
+     * Leaves what a method makes of the divisor on the stack.
+     *
+     * @param divided whether there is one; 1 takes its place otherwise
+     */
     private void loadDivisors(Constant method, boolean divided) {
         constant(method);
         if (divided) {
@@ -243,8 +253,7 @@ final class LoopGenerator {
         } else {
             code.iconst_1();
         }
-        code.invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, CD_int))
-                .astore(divisors);
+        code.invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, CD_int));
     }
 
     /**
@@ -362,7 +371,7 @@ final class LoopGenerator {
                 }
                 case Expression.SCALED -> {
                     if (!lanes.scaleWhenPacked()) {
-                        code.aload(divisors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
+                        code.aload(factors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
                         cast(VALUES);
                     }
                 }
@@ -379,7 +388,7 @@ final class LoopGenerator {
     private void pack(int values) {
         if (lanes.scaleWhenPacked()) {
             constant(PACK_SCALED);
-            code.aload(values).aload(divisors);
+            code.aload(values).aload(factors);
             invoke(ELEMENTS, VECTOR, VECTOR);
         } else {
             constant(PACK);

@@ -54,13 +54,15 @@ sealed interface LoopLanes
      * @param integerMean see {@link #of}
      */
     static boolean exist(DataType type, boolean integerMean, int ranks) {
-        return !integerMean
-                || switch (type) {
-                    case I8, U8 -> ranks <= ByteMeanLanes.MOST_RANKS;
-                    case I32 -> ranks <= IntMeanLanes.MOST_RANKS;
-                    case I64 -> ranks <= LongMeanLanes.MOST_RANKS;
-                    default -> false;
-                };
+        if (!integerMean) {
+            return type != DataType.F16 || ranks <= HalfLanes.MOST_RANKS;
+        }
+        return switch (type) {
+            case I8, U8 -> ranks <= ByteMeanLanes.MOST_RANKS;
+            case I32 -> ranks <= IntMeanLanes.MOST_RANKS;
+            case I64 -> ranks <= LongMeanLanes.MOST_RANKS;
+            default -> false;
+        };
     }
 
     /** Returns the vectors of values in the loop. */
