@@ -1,16 +1,13 @@
 package dev.banyan.reduce.host;
 
-import dev.banyan.schedule.type.DataType;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.ShortVector;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Finite 16-bit floats that are added or multiplied, as two vectors of 32-bit floats: the elements in the lower and in
- * the upper half of each 32 bits. jdk.incubator.vector has no conversion of them.
+ * Finite 16-bit floats that are added or multiplied. jdk.incubator.vector has no conversion of them.
  *
  * <p>An element's bits are moved to where a 32-bit float has them. Such a float is 2^112 times smaller than the
  * element, and subnormal where the element is. Sums of them have the same bits as sums of the elements, since a
@@ -21,7 +18,7 @@ import jdk.incubator.vector.VectorSpecies;
  *
  * @param product whether values are multiplied
  */
-record HalfLanes(boolean product) implements LoopLanes {
+record HalfLanes(boolean product) implements PairLanes {
     /**
      * Of so many ranks means are exact, too. A quotient that is subnormal here has 13 bits more than a subnormal
      * element. So rounding to them can't make it a tie of two elements: it is farther from one than half of an
@@ -29,8 +26,6 @@ record HalfLanes(boolean product) implements LoopLanes {
      */
     static final int MOST_RANKS = (1 << 13) - 1;
 
-    private static final VectorSpecies<Object> FLOATS = VectorLanes.species(DataType.F32);
-    private static final VectorSpecies<Object> INTS = VectorLanes.species(DataType.I32);
     /** How many bits more a 32-bit float has for its fraction. */
     private static final int FRACTION_BITS = 13;
     /** How many bits more a 32-bit float has for its exponent. */
@@ -54,41 +49,10 @@ record HalfLanes(boolean product) implements LoopLanes {
     /** The bits of the least power of two that is too great. */
     private static final IntVector TOO_GREAT = VectorLanes.ints(Float.floatToRawIntBits(0x1p16f));
 
-    /** Returns whether there are such lanes for a loop: for one that rounds no values but its results. */
+    /** Returns whether such lanes serve a loop that {@link HalfLoop} computes: one that rounds nothing but results. */
     static boolean serve(LoopShape shape) {
-        boolean combines = shape.type() == DataType.F16
-                && switch (shape.op()) {
-                    case SUM, PROD -> true;
-                    case AVG, MIN, MAX -> false;
-                };
-        return combines
-                && !shape.wideOutput()
+        return !shape.wideOutput()
                 && shape.code().chars().noneMatch(each -> each == Expression.WIDE || each == Expression.ROUNDED);
-    }
-
-    @Override
-    public VectorSpecies<Object> species() {
-        return FLOATS;
-    }
-
-    @Override
-    public VectorSpecies<Object> elements() {
-        return INTS;
-    }
-
-    @Override
-    public int widening() {
-        return 2;
-    }
-
-    @Override
-    public int parts() {
-        return 2;
-    }
-
-    @Override
-    public Vector<Object> load(long address) {
-        return VectorLanes.load(INTS, address);
     }
 
     @Override

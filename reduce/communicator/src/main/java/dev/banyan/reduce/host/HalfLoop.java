@@ -14,9 +14,6 @@ import org.jspecify.annotations.Nullable;
  * an expression there, and copies the results to all outputs, part by part.
  */
 final class HalfLoop extends FusedLoop {
-    /** How many times as long as elements their values in private memory are. */
-    static final int WIDENING = 2;
-
     private final HalfExpression expression;
     private final int firstOutput;
     private final int endOutput;

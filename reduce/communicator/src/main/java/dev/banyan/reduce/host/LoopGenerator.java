@@ -129,9 +129,7 @@ final class LoopGenerator {
      * @param op how values are combined; not AVG
      */
     static int widening(DataType type, ReduceOp op, boolean integerMean) {
-        return HalfLoop.computes(type, op)
-                ? HalfLoop.WIDENING
-                : LoopLanes.of(type, op, integerMean).widening();
+        return LoopLanes.of(type, op, integerMean).widening();
     }
 
     private static FusedLoop generate(LoopShape shape) {
@@ -321,14 +319,14 @@ final class LoopGenerator {
 
     /** Adds an input to what has been seen. */
     private void guard(int input) {
+        if (input > 0) {
+            constant(GUARD_OF_TWO);
+            code.aload(guard);
+        }
         constant(GUARD);
         code.aload(elements[input]);
         invoke(GUARDS, VECTOR);
         if (input > 0) {
-            int other = code.allocateLocal(TypeKind.REFERENCE);
-            code.astore(other);
-            constant(GUARD_OF_TWO);
-            code.aload(guard).aload(other);
             invoke(GUARDS, VECTOR, VECTOR);
         }
         code.astore(guard);
@@ -441,7 +439,7 @@ final class LoopGenerator {
         cast(result);
     }
 
-    /** Tells the JIT the class of the vector on the stack. */
+    /** Casts the vector on the stack to its class, for the JIT. */
     private void cast(Constant vectors) {
         constant(vectors);
         code.swap().invokevirtual(CD_Class, "cast", CAST).checkcast(VECTOR);

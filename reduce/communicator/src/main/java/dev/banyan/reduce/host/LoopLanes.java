@@ -16,8 +16,7 @@ import jdk.incubator.vector.VectorSpecies;
  * compiler of the loop inlines it: see {@link LoopGenerator}. Needs the module jdk.incubator.vector; it must not be
  * touched where that is missing.
  */
-sealed interface LoopLanes
-        permits PlainLanes, BrainLanes, HalfLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
+sealed interface LoopLanes permits PlainLanes, PairLanes, OrderedLanes, ByteMeanLanes, IntMeanLanes, LongMeanLanes {
     /**
      * Returns the vectors of a type; for sums and products of F16 those of a loop that {@link HalfLanes#serve}.
      *
@@ -34,15 +33,10 @@ sealed interface LoopLanes
             };
         }
         return switch (type) {
-            case F16 ->
+            case F16, BF16 ->
                 switch (op) {
                     case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
-                    default -> new HalfLanes(op == ReduceOp.PROD);
-                };
-            case BF16 ->
-                switch (op) {
-                    case MIN, MAX -> OrderedLanes.of(type, op == ReduceOp.MAX);
-                    default -> new BrainLanes();
+                    default -> type == DataType.F16 ? new HalfLanes(op == ReduceOp.PROD) : new BrainLanes();
                 };
             default -> new PlainLanes(VectorLanes.species(type));
         };

@@ -23,7 +23,15 @@ class HalfLoopTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"SUM, xx+, 1", "SUM, xx+/, 3", "SUM, xx+/, 8191", "SUM, xx+*, 8", "SUM, xx+*, 1024", "PROD, xx+, 1"})
+    @CsvSource({
+        "SUM, xx+, 1",
+        "SUM, xx+/, 3",
+        "SUM, xx+/, 8",
+        "SUM, xx+/, 8191",
+        "SUM, xx+*, 8",
+        "SUM, xx+*, 1024",
+        "PROD, xx+, 1"
+    })
     void everyElementIsCombinedWithSome(ReduceOp op, String code, int divisor) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment values = arena.allocate(2L * ALL);
@@ -37,7 +45,7 @@ class HalfLoopTest {
                 for (int i = 0; i < ALL; i++) {
                     others.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, i, (short) other);
                 }
-                assertCombines(op, code, divisor, values, others);
+                assertCombines(String.format("%s with %x", op, other), op, code, divisor, values, others);
             }
         }
     }
@@ -71,12 +79,12 @@ class HalfLoopTest {
                             ValueLayout.JAVA_SHORT_UNALIGNED, e, (short) (random.nextBoolean() ? bits : bits | 0x8000));
                 }
             }
-            assertCombines(op, code, divisor, inputs);
+            assertCombines("seed 7", op, code, divisor, inputs);
         }
     }
 
     /** Combines inputs two units at a time: a loop has one way for usual ones, and one for infinities and NaN. */
-    private static void assertCombines(ReduceOp op, String code, int divisor, MemorySegment... inputs) {
+    private static void assertCombines(String what, ReduceOp op, String code, int divisor, MemorySegment... inputs) {
         FusedLoop loop =
                 LoopGenerator.loop(new LoopShape(DataType.F16, op, false, code, inputs.length, false, 1, false));
         try (Arena arena = Arena.ofConfined()) {
@@ -104,7 +112,7 @@ class HalfLoopTest {
                     expected[e] = actual[e];
                 }
             }
-            assertThat(actual).isEqualTo(expected);
+            assertThat(actual).as(what).isEqualTo(expected);
         }
     }
 
