@@ -12,6 +12,8 @@ final class HalfBlock {
     final short[][] inputs = new short[FusedLoop.MOST_OPERANDS][ELEMENTS];
     /** Inputs that other loops have written, in the places of those above. */
     final float[][] wideInputs = new float[FusedLoop.MOST_OPERANDS][ELEMENTS];
+    /** What other loops write or read, as it is in private memory. */
+    final float[] lanes = new float[ELEMENTS];
     /** Results as they are in memory. */
     final short[] elements = new short[ELEMENTS];
     /** Results that other loops go on with. */

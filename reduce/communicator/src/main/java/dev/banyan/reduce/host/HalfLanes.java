@@ -13,8 +13,8 @@ import jdk.incubator.vector.VectorOperators;
  * element, and subnormal where the element is. Sums of them have the same bits as sums of the elements, since a
  * subnormal float still has 13 bits more than a subnormal element. Factors are multiplied with 2^112 first.
  *
- * <p>An infinity or a NaN becomes a finite float that way, so {@link #isUsual} does not hold with one of them, nor
- * where a product is too great for an element.
+ * <p>An infinity or a NaN becomes a finite float that way, so {@link #areUsual} does not hold of one of them, nor
+ * {@link #areSmall} of what is rounded or read from private memory, or of a product, that is too great for an element.
  *
  * @param product whether values are multiplied
  */
@@ -26,6 +26,9 @@ record HalfLanes(boolean product) implements PairLanes {
      */
     static final int MOST_RANKS = (1 << 13) - 1;
 
+    /** How many times as great elements are as the floats that are added. */
+    static final float SUM_SCALE = 0x1p112f;
+
     /** How many bits more a 32-bit float has for its fraction. */
     private static final int FRACTION_BITS = 13;
     /** How many bits more a 32-bit float has for its exponent. */
@@ -34,25 +37,36 @@ record HalfLanes(boolean product) implements PairLanes {
     private static final int EXPONENT_SHIFT = 23;
     /** The exponent, as in its bits, of a float whose last bit is worth as much as that of a subnormal element. */
     private static final int LEAST_POWER = 126;
+    /** What is to be added to a power of two's bits for half of it more. */
+    private static final int HALF_OF_POWER = 1 << EXPONENT_SHIFT - 1;
     /** The binary logarithm of what floats are smaller by than elements. */
     private static final int SCALE = 112;
 
     private static final IntVector ELEMENT = VectorLanes.ints(0x8fffe000);
-    private static final FloatVector FACTOR = FloatVector.broadcast(FloatVector.SPECIES_PREFERRED, 0x1p112f);
+    private static final FloatVector FACTOR = FloatVector.broadcast(FloatVector.SPECIES_PREFERRED, SUM_SCALE);
     private static final IntVector MAGNITUDE = VectorLanes.ints(Integer.MAX_VALUE);
+    private static final IntVector SIGN_BIT = VectorLanes.ints(Integer.MIN_VALUE);
     private static final IntVector EXPONENT = VectorLanes.ints(0x7f800000);
     private static final IntVector POWER = VectorLanes.ints(FRACTION_BITS << EXPONENT_SHIFT);
+    private static final IntVector LARGE = VectorLanes.ints(FRACTION_BITS << EXPONENT_SHIFT | HALF_OF_POWER);
+    private static final IntVector LEAST_LARGE = VectorLanes.ints(LEAST_POWER << EXPONENT_SHIFT | HALF_OF_POWER);
+    private static final IntVector ONE = VectorLanes.ints(1);
+    private static final IntVector BELOW_HALF = VectorLanes.ints((1 << FRACTION_BITS - 1) - 1);
+    private static final IntVector ROUNDED = VectorLanes.ints(-1 << FRACTION_BITS);
     private static final IntVector INFINITY = VectorLanes.ints(0x7c00);
     private static final IntVector SIGN = VectorLanes.ints(0x8000);
     private static final ShortVector HALF_MAGNITUDE = VectorLanes.shorts(Short.MAX_VALUE);
     private static final ShortVector HALF_INFINITY = VectorLanes.shorts(0x7c00);
     /** The bits of the least power of two that is too great. */
-    private static final IntVector TOO_GREAT = VectorLanes.ints(Float.floatToRawIntBits(0x1p16f));
+    private static final IntVector GREAT_SUM = VectorLanes.ints(Float.floatToRawIntBits(0x1p-96f));
 
-    /** Returns whether such lanes serve a loop that {@link HalfLoop} computes: one that rounds nothing but results. */
+    private static final IntVector GREAT_PRODUCT = VectorLanes.ints(Float.floatToRawIntBits(0x1p16f));
+
+    /** Returns whether such lanes serve a loop that {@link HalfLoop} computes. */
     static boolean serve(LoopShape shape) {
-        return !shape.wideOutput()
-                && shape.code().chars().noneMatch(each -> each == Expression.WIDE || each == Expression.ROUNDED);
+        int divided =
+                Math.max(shape.code().indexOf(Expression.MEAN), shape.code().indexOf(Expression.SCALED));
+        return divided < 0 || !shape.wideOutput() && divided == shape.code().length() - 1;
     }
 
     @Override
@@ -78,31 +92,65 @@ record HalfLanes(boolean product) implements PairLanes {
         return true;
     }
 
-    /** Returns the magnitudes. */
     @Override
-    public Vector<Object> guard(Vector<Object> elements) {
+    public Vector<Object> magnitudes(Vector<Object> elements) {
         return VectorLanes.untyped(elements.reinterpretAsShorts().and(HALF_MAGNITUDE));
     }
 
-    /** Returns the greater magnitudes. */
     @Override
-    public Vector<Object> guard(Vector<Object> first, Vector<Object> second) {
-        ShortVector magnitudes = (ShortVector) (Vector<?>) first;
-        return VectorLanes.untyped(magnitudes.max((ShortVector) (Vector<?>) second));
+    public Vector<Object> greaterMagnitudes(Vector<Object> others, Vector<Object> elements) {
+        ShortVector magnitudes = (ShortVector) (Vector<?>) others;
+        return VectorLanes.untyped(magnitudes.max(elements.reinterpretAsShorts().and(HALF_MAGNITUDE)));
     }
 
     @Override
-    public boolean isUsual(Vector<Object> guard, Vector<Object> lower, Vector<Object> upper) {
-        ShortVector magnitudes = (ShortVector) (Vector<?>) guard;
-        boolean finite = magnitudes.lt(HALF_INFINITY).allTrue();
-        return product
-                ? finite
-                        && lower.reinterpretAsInts()
-                                .and(MAGNITUDE)
-                                .max(upper.reinterpretAsInts().and(MAGNITUDE))
-                                .lt(TOO_GREAT)
-                                .allTrue()
-                : finite;
+    public boolean areUsual(Vector<Object> magnitudes) {
+        ShortVector bits = (ShortVector) (Vector<?>) magnitudes;
+        return bits.lt(HALF_INFINITY).allTrue();
+    }
+
+    @Override
+    public boolean smallResults() {
+        return product;
+    }
+
+    @Override
+    public Vector<Object> sizes(Vector<Object> values) {
+        return VectorLanes.untyped(values.reinterpretAsInts().and(MAGNITUDE));
+    }
+
+    @Override
+    public Vector<Object> greaterSizes(Vector<Object> others, Vector<Object> values) {
+        IntVector sizes = (IntVector) (Vector<?>) others;
+        return VectorLanes.untyped(sizes.max(values.reinterpretAsInts().and(MAGNITUDE)));
+    }
+
+    @Override
+    public boolean areSmall(Vector<Object> sizes) {
+        IntVector bits = (IntVector) (Vector<?>) sizes;
+        return bits.lt(product ? GREAT_PRODUCT : GREAT_SUM).allTrue();
+    }
+
+    /**
+     * Rounds to nearest, ties to even. Sums have an element's bits where it has them itself, so that the last bit is
+     * always the same one. To products a number is added and subtracted again of which the last bit is worth as much
+     * as theirs; it is one and a half times a power of two, so that the sum has that last bit for both signs.
+     */
+    @Override
+    public Vector<Object> round(Vector<Object> values) {
+        IntVector bits = values.reinterpretAsInts();
+        if (!product) {
+            IntVector odd = bits.lanewise(VectorOperators.LSHR, FRACTION_BITS).and(ONE);
+            return VectorLanes.untyped(
+                    bits.add(odd).add(BELOW_HALF).and(ROUNDED).reinterpretAsFloats());
+        }
+        FloatVector large = bits.and(EXPONENT).add(LARGE).max(LEAST_LARGE).reinterpretAsFloats();
+        return VectorLanes.untyped(((FloatVector) (Vector<?>) values)
+                .add(large)
+                .sub(large)
+                .reinterpretAsInts()
+                .or(bits.and(SIGN_BIT))
+                .reinterpretAsFloats());
     }
 
     /**

@@ -74,11 +74,16 @@ final class LoopGenerator {
     private static final Constant FACTORS = new Constant(13, CD_MethodHandle);
     private static final Constant ELEMENTS = new Constant(14, CD_Class);
     private static final Constant VALUES = new Constant(15, CD_Class);
-    private static final Constant GUARDS = new Constant(16, CD_Class);
-    private static final Constant GUARD = new Constant(17, CD_MethodHandle);
-    private static final Constant GUARD_OF_TWO = new Constant(18, CD_MethodHandle);
-    private static final Constant IS_USUAL = new Constant(19, CD_MethodHandle);
-    private static final Constant PACK_SCALED = new Constant(20, CD_MethodHandle);
+    private static final Constant MAGNITUDES = new Constant(16, CD_Class);
+    private static final Constant PACK_SCALED = new Constant(17, CD_MethodHandle);
+    private static final Constant ARE_USUAL = new Constant(18, CD_MethodHandle);
+    private static final Constant ARE_SMALL = new Constant(19, CD_MethodHandle);
+    private static final Constant FIRST_MAGNITUDES = new Constant(20, CD_MethodHandle);
+    private static final Constant GREATER_MAGNITUDES = new Constant(21, CD_MethodHandle);
+    private static final Constant FIRST_SIZES = new Constant(22, CD_MethodHandle);
+    private static final Constant GREATER_SIZES = new Constant(23, CD_MethodHandle);
+    private static final Constant DIVISOR_VECTORS = new Constant(24, CD_Class);
+    private static final Constant FACTOR_VECTORS = new Constant(25, CD_Class);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -96,8 +101,13 @@ final class LoopGenerator {
     private final int divisors;
     /** What means are multiplied with. */
     private final int factors;
-    /** What has been seen of the inputs, where lanes are guarded. */
-    private final int guard;
+    /** Of all inputs, where lanes are guarded. */
+    private final int magnitudes;
+    /** Of what is rounded or read from private memory, and of some results, where lanes are guarded. */
+    private final int sizes;
+
+    private boolean hasMagnitudes;
+    private boolean hasSizes;
 
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
@@ -108,7 +118,8 @@ final class LoopGenerator {
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
         factors = code.allocateLocal(TypeKind.REFERENCE);
-        guard = code.allocateLocal(TypeKind.REFERENCE);
+        magnitudes = code.allocateLocal(TypeKind.REFERENCE);
+        sizes = code.allocateLocal(TypeKind.REFERENCE);
     }
 
     /** Returns the loop of a shape. */
@@ -183,13 +194,15 @@ final class LoopGenerator {
                 lanes.elements().vectorType(),
                 lanes.species().vectorType(),
                 VectorLanes.SHORTS.vectorType(),
-                method(lanes, "guard", Vector.class),
-                method(lanes, "guard", Vector.class, Vector.class),
-                method(
-                        lanes,
-                        "isUsual",
-                        MethodType.methodType(boolean.class, Vector.class, Vector.class, Vector.class)),
-                method(lanes, "pack", Vector.class, Vector.class));
+                method(lanes, "pack", Vector.class, Vector.class),
+                method(lanes, "areUsual", MethodType.methodType(boolean.class, Vector.class)),
+                method(lanes, "areSmall", MethodType.methodType(boolean.class, Vector.class)),
+                method(lanes, "magnitudes", Vector.class),
+                method(lanes, "greaterMagnitudes", Vector.class, Vector.class),
+                method(lanes, "sizes", Vector.class),
+                method(lanes, "greaterSizes", Vector.class, Vector.class),
+                lanes.divisors(1).getClass(),
+                lanes.factors(1).getClass());
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
@@ -213,10 +226,12 @@ final class LoopGenerator {
         boolean scaled = shape.code().indexOf(Expression.SCALED) >= 0;
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
             loadDivisors(DIVISORS, true);
+            cast(DIVISOR_VECTORS);
             code.astore(divisors);
         }
         if (scaled || lanes.scaleWhenPacked()) {
             loadDivisors(FACTORS, scaled);
+            cast(FACTOR_VECTORS);
             code.astore(factors);
         }
         Label end = code.newLabel();
@@ -268,6 +283,18 @@ final class LoopGenerator {
         code.astore(lower);
         evaluate(separate, 1);
         code.astore(upper);
+        if (lanes.guarded()) {
+            if (lanes.smallResults() && !shape.wideOutput()) {
+                addSizes(lower);
+                addSizes(upper);
+            }
+            if (hasMagnitudes) {
+                endUnless(ARE_USUAL, magnitudes, end);
+            }
+            if (hasSizes) {
+                endUnless(ARE_SMALL, sizes, end);
+            }
+        }
         if (meet) {
             constant(MEAN_OF_TWO);
             code.aload(lower).aload(upper).aload(divisors);
@@ -279,13 +306,6 @@ final class LoopGenerator {
             code.aload(upper);
             store(1);
         } else {
-            if (lanes.guarded()) {
-                constant(IS_USUAL);
-                code.aload(guard).aload(lower).aload(upper);
-                code.invokevirtual(
-                                CD_MethodHandle, "invokeExact", MethodTypeDesc.of(CD_boolean, VECTOR, VECTOR, VECTOR))
-                        .ifeq(end);
-            }
             constant(JOIN);
             pack(lower);
             pack(upper);
@@ -308,7 +328,7 @@ final class LoopGenerator {
             elements[input] = code.allocateLocal(TypeKind.REFERENCE);
             code.dup().astore(elements[input]);
             if (lanes.guarded()) {
-                guard(input);
+                addMagnitudes(elements[input]);
             }
         } else {
             constant(UPPER);
@@ -317,19 +337,53 @@ final class LoopGenerator {
         invoke(VALUES, VECTOR);
     }
 
-    /** Adds an input to what has been seen. */
-    private void guard(int input) {
-        if (input > 0) {
-            constant(GUARD_OF_TWO);
-            code.aload(guard);
+    private void addMagnitudes(int vector) {
+        if (hasMagnitudes) {
+            constant(GREATER_MAGNITUDES);
+            code.aload(magnitudes).aload(vector);
+            invoke(MAGNITUDES, VECTOR, VECTOR);
+        } else {
+            constant(FIRST_MAGNITUDES);
+            code.aload(vector);
+            invoke(MAGNITUDES, VECTOR);
         }
-        constant(GUARD);
-        code.aload(elements[input]);
-        invoke(GUARDS, VECTOR);
-        if (input > 0) {
-            invoke(GUARDS, VECTOR, VECTOR);
+        code.astore(magnitudes);
+        hasMagnitudes = true;
+    }
+
+    /**
+     * Adds the values on the stack, where lanes are guarded.
+     *
+     * @param vector a free slot
+     */
+    private void guardSizes(int vector) {
+        if (lanes.guarded()) {
+            code.astore(vector);
+            addSizes(vector);
+            code.aload(vector);
         }
-        code.astore(guard);
+    }
+
+    private void addSizes(int values) {
+        if (hasSizes) {
+            constant(GREATER_SIZES);
+            code.aload(sizes).aload(values);
+            invoke(ELEMENTS, VECTOR, VECTOR);
+        } else {
+            constant(FIRST_SIZES);
+            code.aload(values);
+            invoke(ELEMENTS, VECTOR);
+        }
+        code.astore(sizes);
+        hasSizes = true;
+    }
+
+    /** Leaves the loop where a condition does not hold. */
+    private void endUnless(Constant condition, int vector, Label end) {
+        constant(condition);
+        code.aload(vector)
+                .invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(CD_boolean, VECTOR))
+                .ifeq(end);
     }
 
     /**
@@ -354,6 +408,7 @@ final class LoopGenerator {
                     constant(LOAD_WIDE);
                     address(input++, true, part);
                     invoke(VALUES, CD_long);
+                    guardSizes(vector);
                 }
                 case Expression.FOLD -> {
                     code.astore(vector);
@@ -376,6 +431,7 @@ final class LoopGenerator {
                 case Expression.ROUNDED -> {
                     code.astore(vector);
                     round(vector);
+                    guardSizes(vector);
                 }
                 default -> throw new IllegalArgumentException("no operation " + expression.charAt(i) + " in " + shape);
             }

@@ -98,29 +98,46 @@ sealed interface LoopLanes permits PlainLanes, PairLanes, OrderedLanes, ByteMean
 
     /**
      * Returns whether values are right for usual elements only. A loop of such lanes has two parts, and stops where
-     * {@link #isUsual} does not hold.
+     * {@link #areUsual} does not hold of elements, nor {@link #areSmall} of values that are rounded or read from
+     * private memory.
      */
     default boolean guarded() {
         return false;
     }
 
-    /** Returns what {@link #isUsual} must know of elements: a vector of {@link VectorLanes#SHORTS}. */
-    default Vector<Object> guard(Vector<Object> elements) {
+    /** Returns the magnitudes of elements, in a vector of {@link VectorLanes#SHORTS}. */
+    default Vector<Object> magnitudes(Vector<Object> elements) {
         throw new UnsupportedOperationException("right for all elements");
     }
 
-    /** Returns what {@link #isUsual} must know of two inputs or more. */
-    default Vector<Object> guard(Vector<Object> first, Vector<Object> second) {
+    /** Returns the greater ones of other magnitudes and those of elements. */
+    default Vector<Object> greaterMagnitudes(Vector<Object> others, Vector<Object> elements) {
         throw new UnsupportedOperationException("right for all elements");
     }
 
-    /**
-     * Returns whether values are right.
-     *
-     * @param guard what is known of all inputs
-     */
-    default boolean isUsual(Vector<Object> guard, Vector<Object> lower, Vector<Object> upper) {
+    /** Returns whether values are right for elements of such magnitudes. */
+    default boolean areUsual(Vector<Object> magnitudes) {
         throw new UnsupportedOperationException("right for all elements");
+    }
+
+    /** Returns whether results that are not for private memory must be {@link #areSmall small}, too. */
+    default boolean smallResults() {
+        return false;
+    }
+
+    /** Returns the sizes of values, in a vector of integers. */
+    default Vector<Object> sizes(Vector<Object> values) {
+        throw new UnsupportedOperationException("right for all values");
+    }
+
+    /** Returns the greater ones of other sizes and those of values. */
+    default Vector<Object> greaterSizes(Vector<Object> others, Vector<Object> values) {
+        throw new UnsupportedOperationException("right for all values");
+    }
+
+    /** Returns whether values of such sizes are right. */
+    default boolean areSmall(Vector<Object> sizes) {
+        throw new UnsupportedOperationException("right for all values");
     }
 
     /** Returns what {@link #mean} takes for a divisor. */

@@ -49,31 +49,56 @@ class LoopInliningTest {
         }
     }
 
+    /** As in a ring: what each rank passes on is rounded. */
+    @ParameterizedTest
+    @CsvSource({"F16, SUM", "F16, PROD", "BF16, SUM", "BF16, PROD"})
+    void compiledLoopsThatRoundDoNotAllocate(DataType type, ReduceOp op) {
+        for (int inputs = 2; inputs <= FusedLoop.MOST_OPERANDS; inputs++) {
+            assertDoesNotAllocate(
+                    new LoopShape(type, op, false, "x" + "x+~".repeat(inputs - 2) + "x+", inputs, true, 0, false));
+        }
+    }
+
+    /** As with more ranks than a loop has inputs. */
+    @ParameterizedTest
+    @CsvSource({"F16, SUM", "F16, PROD", "BF16, SUM", "BF16, PROD"})
+    void compiledLoopsWithPrivateValuesDoNotAllocate(DataType type, ReduceOp op) {
+        for (int inputs = 2; inputs <= FusedLoop.MOST_OPERANDS; inputs++) {
+            String others = "x+".repeat(inputs - 1);
+            assertDoesNotAllocate(new LoopShape(type, op, false, "w" + others, inputs, false, 1, false));
+            assertDoesNotAllocate(new LoopShape(type, op, false, "x" + others, inputs, false, 1, true));
+        }
+    }
+
     private static void assertCompiles(DataType type, ReduceOp op, boolean mean, int inputs) {
-        assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
         boolean integers = type == DataType.I8 || type == DataType.U8 || type == DataType.I32 || type == DataType.I64;
         String sum = "x" + "x+".repeat(inputs - 1);
         char quotient = integers || Integer.bitCount(inputs) > 1 ? Expression.MEAN : Expression.SCALED;
-        FusedLoop loop = LoopGenerator.loop(
+        assertDoesNotAllocate(
                 new LoopShape(type, op, mean && integers, mean ? sum + quotient : sum, inputs, true, 0, false));
+    }
+
+    private static void assertDoesNotAllocate(LoopShape shape) {
+        assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
+        FusedLoop loop = LoopGenerator.loop(shape);
         LoopWarmup.SHARED.await(loop);
         try (Arena arena = Arena.ofConfined()) {
             long[] addresses = FusedLoop.newAddresses();
-            for (int o = 0; o < inputs; o++) {
+            for (int o = 0; o < shape.inputs() + shape.outputs(); o++) {
                 addresses[FusedLoop.MARGIN + o] =
-                        arena.allocate(BYTES, FusedLoop.UNIT).address();
+                        arena.allocate(2L * BYTES, FusedLoop.UNIT).address();
             }
             HalfBlock block = new HalfBlock();
             long allocated = Long.MAX_VALUE;
             for (int round = 0; round < MOST_ROUNDS && allocated > MOST_ALLOCATED; round++) {
                 long before = THREADS.getCurrentThreadAllocatedBytes();
                 for (int run = 0; run < RUNS; run++) {
-                    loop.run(addresses, BYTES, inputs, block);
+                    loop.run(addresses, BYTES, shape.inputs(), block);
                 }
                 allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
             }
             assertThat(allocated)
-                    .as("bytes that %,d runs of a loop over %d arrays of %s allocate", RUNS, inputs, type)
+                    .as("bytes that %,d runs of %s allocate", RUNS, shape)
                     .isLessThanOrEqualTo(MOST_ALLOCATED);
         }
     }
