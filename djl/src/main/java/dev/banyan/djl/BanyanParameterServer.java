@@ -7,7 +7,6 @@ import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
-import dev.banyan.kvstore.StoreSettings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * initialisation, which decides what is last, must be the same in all processes. {@link #update(String, NDArray[],
  * NDArray[])} runs its update at once.
  *
- * <p>Dense parameters and gradients on the CPU are used in place; others are copied. Gradients of several processes
+ * <p>Of several processes, dense parameters and gradients on the CPU are used in place; others are copied. Gradients of several processes
  * that have a GPU each are averaged there in place if these GPUs can be joined: the optimiser's work follows in
  * PyTorch's stream, and a step returns when its averages have ended. Not safe for use from several threads.
  */
@@ -58,21 +57,13 @@ final class BanyanParameterServer implements ParameterServer {
 
     private @Nullable JoinedGpus joined;
 
-    /** Creates a server for replicas in this process alone. */
+    /** Creates a server for replicas on the CPU of this process alone. Each parameter is a bucket of its own. */
     BanyanParameterServer(Optimizer optimizer) {
-        this(optimizer, Processes.ALONE, Config.load());
+        this(optimizer, Processes.ALONE, 0, devices -> new TorchReplicas(devices.size()));
     }
 
     BanyanParameterServer(Optimizer optimizer, Processes processes, Config config) {
-        this(optimizer, processes, bucketBytes(processes, config), devices -> Replicas.start(devices, config));
-    }
-
-    /**
-     * Returns the greatest length of a bucket in bytes. Several processes copy its gradients, replicas in one process
-     * do not.
-     */
-    private static long bucketBytes(Processes processes, Config config) {
-        return config.get(processes.size() == 1 ? StoreSettings.BUCKET_BYTES : KVStore.FUSION_BYTES);
+        this(optimizer, processes, config.get(KVStore.FUSION_BYTES), devices -> Replicas.start(devices, config));
     }
 
     /**
@@ -191,7 +182,7 @@ final class BanyanParameterServer implements ParameterServer {
         event.done();
         if (group != null) {
             group.spread(slots);
-            slots.forEach(Replicas::clearOthers);
+            group.clearOthers(slots);
         }
     }
 

@@ -1,8 +1,6 @@
 package dev.banyan.djl;
 
 import ai.djl.Device;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.jni.JniUtils;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaException;
 import java.util.List;
@@ -11,8 +9,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The replicas in this process. For each parameter, the first replica receives the sum of the gradients, the optimiser
- * updates its parameter, and the other replicas receive a copy. That moves no more bytes than an allreduce of the
- * gradients, and the optimiser runs and counts once. Not safe for use from several threads.
+ * updates its parameter, and the other replicas receive a copy, unless they share its memory. That moves no more bytes
+ * than an allreduce of the gradients, and the optimiser runs and counts once. Not safe for use from several threads.
  */
 interface Replicas extends AutoCloseable {
     /** Returns the number of replicas, at least 2. */
@@ -27,9 +25,12 @@ interface Replicas extends AutoCloseable {
     @Override
     void close();
 
+    /** Clears the gradients of all replicas except the first, whose gradient the optimiser has cleared. */
+    void clearOthers(List<Slot> slots);
+
     /**
      * Opens replicas on GPUs if each is on a GPU of its own. If that fails, with a warning, or if they are elsewhere,
-     * data goes through host memory.
+     * PyTorch does the work.
      */
     static Replicas start(List<Device> devices, Config config) {
         if (GpuReplicas.areGpus(devices)) {
@@ -37,14 +38,9 @@ interface Replicas extends AutoCloseable {
                 return GpuReplicas.start(devices, config);
             } catch (CudaException | IllegalStateException e) {
                 Logger log = LoggerFactory.getLogger(Replicas.class);
-                log.warn("gradients of {} go through the host's memory: {}", devices, e.getMessage());
+                log.warn("gradients of {} are summed up by PyTorch: {}", devices, e.getMessage());
             }
         }
-        return new HostReplicas(devices.size(), config);
-    }
-
-    /** Clears the gradients of all replicas except the first, whose gradient the optimiser has cleared. */
-    static void clearOthers(Slot slot) {
-        slot.parameters().stream().skip(1).forEach(parameter -> JniUtils.zeroGrad((PtNDArray) parameter));
+        return new TorchReplicas(devices.size());
     }
 }

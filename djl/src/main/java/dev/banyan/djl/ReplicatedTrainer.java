@@ -22,8 +22,9 @@ import java.util.stream.IntStream;
  * parallelism without GPUs, as DJL has only one CPU device. Each batch is cut into equal parts, one for each replica.
  * Gradients are summed and scaled, so that a step equals that of the whole batch.
  *
- * <p>The first replica is the model's own block, which can be saved or used for predictions after the training. Not
- * safe for use from several threads.
+ * <p>The first replica is the model's own block, which can be saved or used for predictions after the training. Its
+ * parameters are also those of the other replicas, in the same memory; only what no gradient changes, such as running
+ * statistics, is each replica's own. Not safe for use from several threads.
  */
 public final class ReplicatedTrainer implements AutoCloseable {
     private final Model model;
@@ -70,17 +71,29 @@ public final class ReplicatedTrainer implements AutoCloseable {
         List<Parameter> first = parameters.getFirst();
         for (int p = 0; p < first.size(); p++) {
             NDArray original = first.get(p).getArray();
-            for (NDArray copy : arrays(parameters, p)) {
+            for (List<Parameter> others : parameters.subList(1, parameters.size())) {
+                NDArray copy = others.get(p).getArray();
                 if (!copy.getShape().equals(original.getShape())) {
                     throw new IllegalArgumentException(
                             "parameter " + first.get(p).getName() + " has shape "
                                     + original.getShape() + " in one replica and " + copy.getShape()
                                     + " in another; let all blocks be made alike");
                 }
-                original.copyTo(copy);
+                if (first.get(p).requiresGradient()) {
+                    share(original, copy);
+                } else {
+                    original.copyTo(copy);
+                }
             }
             server.init(first.get(p).getId(), new NDArray[] {original});
         }
+    }
+
+    /** Lets a copy be in the original's memory, with a gradient of its own. */
+    static void share(NDArray original, NDArray copy) {
+        boolean gradient = copy.hasGradient();
+        copy.intern(original.stopGradient());
+        copy.setRequiresGradient(gradient);
     }
 
     /**

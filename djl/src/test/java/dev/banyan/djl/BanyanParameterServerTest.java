@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two processes, of which the other one has 5 for everything, by default. */
 class BanyanParameterServerTest {
@@ -119,6 +121,61 @@ class BanyanParameterServerTest {
         assertThat(replicas.ended).isTrue();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void replicasOfAProcessTakeTheSumOfTheirGradients(boolean shared) {
+        NDArray[] weights = new NDArray[] {vector(), vector(), vector()};
+        NDArray[] scales = new NDArray[] {scalar(), scalar(), scalar()};
+        if (shared) {
+            for (int replica = 1; replica < 3; replica++) {
+                ReplicatedTrainer.share(weights[0], weights[replica]);
+                ReplicatedTrainer.share(scales[0], scales[replica]);
+            }
+        }
+        try (BanyanParameterServer server = new BanyanParameterServer(sgd())) {
+            server.init("weight", new NDArray[] {weights[0]});
+            server.init("scale", new NDArray[] {scales[0]});
+            for (int step = 0; step < 2; step++) {
+                for (int replica = 0; replica < 3; replica++) {
+                    backward(weights[replica]);
+                    backward(scales[replica]);
+                }
+                backward(weights[1]);
+                server.update("scale", scales);
+                server.update("weight", weights);
+            }
+        }
+        for (int replica = 0; replica < 3; replica++) {
+            assertThat(weights[replica].toFloatArray()).containsExactly(-23, -23);
+            assertThat(scales[replica].toFloatArray()).containsExactly(-17);
+        }
+    }
+
+    @Test
+    void gradientsThatAreNotANumberAreCleared() {
+        NDArray[] weights = new NDArray[] {vector(), vector()};
+        try (BanyanParameterServer server = new BanyanParameterServer(sgd())) {
+            server.init("weight", new NDArray[] {weights[0]});
+            try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
+                collector.backward(weights[1].mul(Float.NaN).sum());
+            }
+            backward(weights[0]);
+            server.update("weight", weights);
+        }
+        assertThat(weights[1].toFloatArray()).containsExactly(Float.NaN, Float.NaN);
+        assertThat(weights[1].getGradient().toFloatArray()).containsExactly(0, 0);
+    }
+
+    private NDArray vector() {
+        return parameter(ai.djl.ndarray.types.DataType.FLOAT32);
+    }
+
+    private NDArray scalar() {
+        NDArray scalar = manager.create(1f);
+        scalar.setRequiresGradient(true);
+        return scalar;
+    }
+
     private NDArray parameter(ai.djl.ndarray.types.DataType type) {
         NDArray parameter = manager.ones(new Shape(2), type);
         parameter.setRequiresGradient(true);
@@ -154,6 +211,9 @@ class BanyanParameterServerTest {
 
         @Override
         public void spread(List<Slot> slots) {}
+
+        @Override
+        public void clearOthers(List<Slot> slots) {}
 
         @Override
         public void close() {

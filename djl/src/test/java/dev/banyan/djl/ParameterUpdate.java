@@ -4,6 +4,7 @@ import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.LocalParameterServer;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
@@ -29,7 +30,9 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * What a parameter server does in one step: the gradients of all parameters of four replicas on the CPU are summed up
- * and worked into the parameters of all. The baseline is DJL's own server; divide by it.
+ * and worked into the parameters of all. The baseline is DJL's own server, which needs parameters of each replica;
+ * divide by it. Those of Banyan share memory, as {@link ReplicatedTrainer} lets them. DJL's server leaves gradients as
+ * they are, Banyan's clears them.
  *
  * <pre>
  * mvn -q -DskipTests package
@@ -87,6 +90,17 @@ public class ParameterUpdate {
                     .toArray(NDArray[]::new);
             for (NDArray replica : replicas) {
                 replica.setRequiresGradient(true);
+                if (made instanceof BanyanParameterServer && replica != replicas[0]) {
+                    ReplicatedTrainer.share(replicas[0], replica);
+                }
+            }
+            // Without a backward pass PyTorch would make zeros anew for each step.
+            for (NDArray replica : replicas) {
+                try (GradientCollector collector = arrays.getEngine().newGradientCollector();
+                        NDArray zero = replica.mul(0);
+                        NDArray sum = zero.sum()) {
+                    collector.backward(sum);
+                }
             }
             made.init(id(parameters.size()), new NDArray[] {replicas[0]});
             parameters.add(replicas);

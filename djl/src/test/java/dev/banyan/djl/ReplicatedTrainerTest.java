@@ -12,8 +12,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.BatchNorm;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.dataset.Batch;
@@ -22,6 +24,8 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -43,6 +47,32 @@ class ReplicatedTrainerTest {
             }
         }
         assertThat(one.getLast()).isLessThan(one.getFirst());
+    }
+
+    @Test
+    void replicasShareWhatGradientsChange() throws Exception {
+        List<Block> others = new ArrayList<>();
+        try (Model model = Model.newInstance("shared")) {
+            model.setBlock(normalized());
+            Supplier<Block> architecture = () -> {
+                others.add(normalized());
+                return others.getLast();
+            };
+            try (ReplicatedTrainer trainer = trainer(model, architecture, "sgd", 3)) {
+                trainer.initialize(new Shape(4, 3));
+                assertThat(others).hasSize(2);
+                for (Block other : others) {
+                    for (int p = 0; p < other.getParameters().size(); p++) {
+                        Parameter first = model.getBlock().getParameters().valueAt(p);
+                        OptionalLong memory = TorchMemory.address(
+                                other.getParameters().valueAt(p).getArray());
+                        assertThat(memory.equals(TorchMemory.address(first.getArray())))
+                                .as(first.getName())
+                                .isEqualTo(first.requiresGradient());
+                    }
+                }
+            }
+        }
     }
 
     @Test
@@ -79,6 +109,11 @@ class ReplicatedTrainerTest {
     }
 
     private static ReplicatedTrainer trainer(Model model, String optimizer, int replicas) {
+        return trainer(model, ReplicatedTrainerTest::block, optimizer, replicas);
+    }
+
+    private static ReplicatedTrainer trainer(
+            Model model, Supplier<Block> architecture, String optimizer, int replicas) {
         Optimizer worker = switch (optimizer) {
             case "sgd" ->
                 Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.1f)).build();
@@ -92,7 +127,7 @@ class ReplicatedTrainerTest {
         };
         return new ReplicatedTrainer(
                 model,
-                ReplicatedTrainerTest::block,
+                architecture,
                 new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss()).optOptimizer(worker),
                 replicas);
     }
@@ -102,6 +137,12 @@ class ReplicatedTrainerTest {
                 .add(Linear.builder().setUnits(8).build())
                 .add(Activation::tanh)
                 .add(Linear.builder().setUnits(3).build());
+    }
+
+    private static Block normalized() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(8).build())
+                .add(BatchNorm.builder().build());
     }
 
     private static ArrayDataset dataset(NDManager manager, int samples) {
