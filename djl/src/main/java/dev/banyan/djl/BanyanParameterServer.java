@@ -30,9 +30,10 @@ import org.jspecify.annotations.Nullable;
  * initialisation, which decides what is last, must be the same in all processes. {@link #update(String, NDArray[],
  * NDArray[])} runs its update at once.
  *
- * <p>Of several processes, dense parameters and gradients on the CPU are used in place; others are copied. Gradients of several processes
- * that have a GPU each are averaged there in place if these GPUs can be joined: the optimiser's work follows in
- * PyTorch's stream, and a step returns when its averages have ended. Not safe for use from several threads.
+ * <p>Of several processes, dense parameters and gradients on the CPU are used in place; others are copied. Gradients
+ * of several processes that have a GPU each are averaged there in place if these GPUs can be joined: the optimiser's
+ * work follows in PyTorch's stream, and a step returns when its averages have ended. Not safe for use from several
+ * threads.
  */
 final class BanyanParameterServer implements ParameterServer {
     /**
