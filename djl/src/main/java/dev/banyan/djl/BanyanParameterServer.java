@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * initialisation, which decides what is last, must be the same in all processes. {@link #update(String, NDArray[],
  * NDArray[])} runs its update at once.
  *
- * <p>Of several processes, dense parameters and gradients on the CPU are used in place; others are copied. Gradients
+ * <p>With several processes, dense parameters and gradients on the CPU are used in place; others are copied. Gradients
  * of several processes that have a GPU each are averaged there in place if these GPUs can be joined: the optimiser's
  * work follows in PyTorch's stream, and a step returns when its averages have ended. Not safe for use from several
  * threads.
@@ -58,7 +58,10 @@ final class BanyanParameterServer implements ParameterServer {
 
     private @Nullable JoinedGpus joined;
 
-    /** Creates a server for replicas on the CPU of this process alone. Each parameter is a bucket of its own. */
+    /**
+     * Creates a server for replicas on the CPU of this process alone. Each parameter is a bucket of its
+     * own: it is summed, updated and cleared while it is in the caches.
+     */
     BanyanParameterServer(Optimizer optimizer) {
         this(optimizer, Processes.ALONE, 0, devices -> new TorchReplicas(devices.size()));
     }
@@ -183,7 +186,7 @@ final class BanyanParameterServer implements ParameterServer {
         event.done();
         if (group != null) {
             group.spread(slots);
-            group.clearOthers(slots);
+            slots.forEach(Replicas::clearOthers);
         }
     }
 

@@ -2,8 +2,6 @@ package dev.banyan.djl;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.jni.JniUtils;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import java.util.List;
@@ -55,14 +53,6 @@ final class GpuReplicas implements Replicas {
         batches.spread(slots.stream()
                 .map(slot -> arrays(slot.parameters(), slot.count()))
                 .toList());
-    }
-
-    /** Detaches them: PyTorch's next backward pass writes gradients without adding them to zeros. */
-    @Override
-    public void clearOthers(List<Slot> slots) {
-        for (Slot slot : slots) {
-            slot.parameters().stream().skip(1).forEach(parameter -> JniUtils.zeroGrad((PtNDArray) parameter));
-        }
     }
 
     private static GpuBatches.Arrays arrays(List<NDArray> replicas, long count) {

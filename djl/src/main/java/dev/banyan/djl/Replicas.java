@@ -1,6 +1,8 @@
 package dev.banyan.djl;
 
 import ai.djl.Device;
+import ai.djl.pytorch.engine.PtNDArray;
+import ai.djl.pytorch.jni.JniUtils;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaException;
 import java.util.List;
@@ -25,9 +27,6 @@ interface Replicas extends AutoCloseable {
     @Override
     void close();
 
-    /** Clears the gradients of all replicas except the first, whose gradient the optimiser has cleared. */
-    void clearOthers(List<Slot> slots);
-
     /**
      * Opens replicas on GPUs if each is on a GPU of its own. If that fails, with a warning, or if they are elsewhere,
      * PyTorch does the work.
@@ -42,5 +41,10 @@ interface Replicas extends AutoCloseable {
             }
         }
         return new TorchReplicas(devices.size());
+    }
+
+    /** Clears the gradients of all replicas except the first, whose gradient the optimiser has cleared. */
+    static void clearOthers(Slot slot) {
+        slot.parameters().stream().skip(1).forEach(parameter -> JniUtils.zeroGrad((PtNDArray) parameter));
     }
 }

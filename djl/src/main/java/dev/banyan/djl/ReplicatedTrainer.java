@@ -71,6 +71,10 @@ public final class ReplicatedTrainer implements AutoCloseable {
         List<Parameter> first = parameters.getFirst();
         for (int p = 0; p < first.size(); p++) {
             NDArray original = first.get(p).getArray();
+            boolean trained = first.get(p).requiresGradient();
+            if (trained) {
+                own(original);
+            }
             for (List<Parameter> others : parameters.subList(1, parameters.size())) {
                 NDArray copy = others.get(p).getArray();
                 if (!copy.getShape().equals(original.getShape())) {
@@ -79,7 +83,9 @@ public final class ReplicatedTrainer implements AutoCloseable {
                                     + original.getShape() + " in one replica and " + copy.getShape()
                                     + " in another; let all blocks be made alike");
                 }
-                if (first.get(p).requiresGradient()) {
+                if (trained
+                        && copy.getDataType() == original.getDataType()
+                        && copy.getDevice().equals(original.getDevice())) {
                     share(original, copy);
                 } else {
                     original.copyTo(copy);
@@ -89,11 +95,22 @@ public final class ReplicatedTrainer implements AutoCloseable {
         }
     }
 
-    /** Lets a copy be in the original's memory, with a gradient of its own. */
+    /** Lets a copy of the same type on the same device be in the original's memory, with a gradient of its own. */
     static void share(NDArray original, NDArray copy) {
-        boolean gradient = copy.hasGradient();
-        copy.intern(original.stopGradient());
-        copy.setRequiresGradient(gradient);
+        replace(copy, original.stopGradient());
+    }
+
+    /** Puts an array into memory of PyTorch's: that of a loaded one may belong to a buffer, which it alone holds. */
+    private static void own(NDArray array) {
+        try (NDArray values = array.stopGradient()) {
+            replace(array, values.duplicate());
+        }
+    }
+
+    private static void replace(NDArray array, NDArray values) {
+        boolean gradient = array.hasGradient();
+        array.intern(values);
+        array.setRequiresGradient(gradient);
     }
 
     /**
@@ -143,7 +160,7 @@ public final class ReplicatedTrainer implements AutoCloseable {
                 .toArray(NDArray[]::new);
     }
 
-    /** Ends the threads and frees the memory of the exchange. The model stays open. */
+    /** Closes the parameter server. The model stays open. */
     @Override
     public void close() {
         server.close();

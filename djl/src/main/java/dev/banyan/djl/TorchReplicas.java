@@ -9,8 +9,7 @@ import java.util.OptionalLong;
 
 /**
  * Replicas whose gradients PyTorch adds up. On the CPU its threads wait for its next operation on their cores, for
- * milliseconds, so that threads of our own would get half of a core. A parameter is summed, updated and cleared while
- * it is in the caches.
+ * milliseconds, so that threads of our own would get half of a core.
  *
  * @param size number of replicas, at least 2
  */
@@ -49,22 +48,13 @@ record TorchReplicas(int size) implements Replicas {
         }
     }
 
-    /** Sets them to zero. Without their memory, the next backward pass would have to take other memory. */
-    @Override
-    public void clearOthers(List<Slot> slots) {
-        try (NDArray zero = slots.getFirst().gradients().getFirst().getManager().create(0f)) {
-            for (Slot slot : slots) {
-                slot.gradients().stream().skip(1).forEach(gradient -> set(gradient, zero));
-            }
-        }
-    }
-
-    /** Copies a value, of the same shape or a scalar, to an array. */
+    /** Copies a value of the same shape to an array. */
     private static void set(NDArray array, NDArray value) {
         if (array.isScalar()) {
             // PyTorch wants at least one index.
-            try (NDArray row = array.reshape(1)) {
-                set(row, value);
+            try (NDArray row = array.reshape(1);
+                    NDArray rowOfValue = value.reshape(1)) {
+                set(row, rowOfValue);
             }
             return;
         }

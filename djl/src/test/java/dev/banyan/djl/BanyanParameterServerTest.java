@@ -213,9 +213,6 @@ class BanyanParameterServerTest {
         public void spread(List<Slot> slots) {}
 
         @Override
-        public void clearOthers(List<Slot> slots) {}
-
-        @Override
         public void close() {
             ended = true;
         }

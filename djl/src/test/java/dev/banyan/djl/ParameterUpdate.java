@@ -31,8 +31,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * What a parameter server does in one step: the gradients of all parameters of four replicas on the CPU are summed up
  * and worked into the parameters of all. The baseline is DJL's own server, which needs parameters of each replica;
- * divide by it. Those of Banyan share memory, as {@link ReplicatedTrainer} lets them. DJL's server leaves gradients as
- * they are, Banyan's clears them.
+ * divide by it. Those of Banyan share memory, as {@link ReplicatedTrainer} lets them.
  *
  * <pre>
  * mvn -q -DskipTests package

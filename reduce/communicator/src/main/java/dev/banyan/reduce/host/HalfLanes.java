@@ -13,8 +13,8 @@ import jdk.incubator.vector.VectorOperators;
  * element, and subnormal where the element is. Sums of them have the same bits as sums of the elements, since a
  * subnormal float still has 13 bits more than a subnormal element. Factors are multiplied with 2^112 first.
  *
- * <p>An infinity or a NaN becomes a finite float that way, so {@link #areUsual} does not hold of one of them, nor
- * {@link #areSmall} of what is rounded or read from private memory, or of a product, that is too great for an element.
+ * <p>An infinity or a NaN becomes a finite float that way, so it is {@link #unusual}. What is rounded, or a
+ * product, is {@link #tooGreat} where an element would be infinite.
  *
  * @param product whether values are multiplied
  */
@@ -37,7 +37,7 @@ record HalfLanes(boolean product) implements PairLanes {
     private static final int EXPONENT_SHIFT = 23;
     /** The exponent, as in its bits, of a float whose last bit is worth as much as that of a subnormal element. */
     private static final int LEAST_POWER = 126;
-    /** What is to be added to a power of two's bits for half of it more. */
+    /** Added to a power of two's bits, gives one and a half times the power. */
     private static final int HALF_OF_POWER = 1 << EXPONENT_SHIFT - 1;
     /** The binary logarithm of what floats are smaller by than elements. */
     private static final int SCALE = 112;
@@ -50,6 +50,7 @@ record HalfLanes(boolean product) implements PairLanes {
     private static final IntVector POWER = VectorLanes.ints(FRACTION_BITS << EXPONENT_SHIFT);
     private static final IntVector LARGE = VectorLanes.ints(FRACTION_BITS << EXPONENT_SHIFT | HALF_OF_POWER);
     private static final IntVector LEAST_LARGE = VectorLanes.ints(LEAST_POWER << EXPONENT_SHIFT | HALF_OF_POWER);
+    private static final IntVector ZERO = VectorLanes.ints(0);
     private static final IntVector ONE = VectorLanes.ints(1);
     private static final IntVector BELOW_HALF = VectorLanes.ints((1 << FRACTION_BITS - 1) - 1);
     private static final IntVector ROUNDED = VectorLanes.ints(-1 << FRACTION_BITS);
@@ -57,9 +58,10 @@ record HalfLanes(boolean product) implements PairLanes {
     private static final IntVector SIGN = VectorLanes.ints(0x8000);
     private static final ShortVector HALF_MAGNITUDE = VectorLanes.shorts(Short.MAX_VALUE);
     private static final ShortVector HALF_INFINITY = VectorLanes.shorts(0x7c00);
-    /** The bits of the least power of two that is too great. */
+    /** The bits of the least sum that is too great. */
     private static final IntVector GREAT_SUM = VectorLanes.ints(Float.floatToRawIntBits(0x1p-96f));
 
+    /** The bits of the least product that is too great. */
     private static final IntVector GREAT_PRODUCT = VectorLanes.ints(Float.floatToRawIntBits(0x1p16f));
 
     /** Returns whether such lanes serve a loop that {@link HalfLoop} computes. */
@@ -104,14 +106,24 @@ record HalfLanes(boolean product) implements PairLanes {
     }
 
     @Override
-    public boolean areUsual(Vector<Object> magnitudes) {
-        ShortVector bits = (ShortVector) (Vector<?>) magnitudes;
-        return bits.lt(HALF_INFINITY).allTrue();
+    public Vector<Object> unusual() {
+        return VectorLanes.untyped(HALF_INFINITY);
     }
 
     @Override
     public boolean smallResults() {
         return product;
+    }
+
+    /** Moves the magnitudes' bits so that those of an infinity are the least that are too great. */
+    @Override
+    public Vector<Object> ofPrivate(Vector<Object> values) {
+        return VectorLanes.untyped(values.reinterpretAsInts()
+                .and(MAGNITUDE)
+                .sub(EXPONENT)
+                .add(product ? GREAT_PRODUCT : GREAT_SUM)
+                .max(ZERO)
+                .reinterpretAsFloats());
     }
 
     @Override
@@ -126,15 +138,14 @@ record HalfLanes(boolean product) implements PairLanes {
     }
 
     @Override
-    public boolean areSmall(Vector<Object> sizes) {
-        IntVector bits = (IntVector) (Vector<?>) sizes;
-        return bits.lt(product ? GREAT_PRODUCT : GREAT_SUM).allTrue();
+    public Vector<Object> tooGreat() {
+        return VectorLanes.untyped(product ? GREAT_PRODUCT : GREAT_SUM);
     }
 
     /**
-     * Rounds to nearest, ties to even. Sums have an element's bits where it has them itself, so that the last bit is
-     * always the same one. To products a number is added and subtracted again of which the last bit is worth as much
-     * as theirs; it is one and a half times a power of two, so that the sum has that last bit for both signs.
+     * Rounds to nearest, ties to even. In sums, bit 13 is always the last bit that an element keeps. To products a
+     * number is added and subtracted again of which the last bit is worth as much as theirs; it is one and a half times
+     * a power of two, so that the sum has that last bit for both signs.
      */
     @Override
     public Vector<Object> round(Vector<Object> values) {

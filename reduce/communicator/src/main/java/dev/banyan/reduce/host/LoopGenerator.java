@@ -44,6 +44,7 @@ final class LoopGenerator {
 
     private static final ClassDesc LOOP = ClassDesc.of(FusedLoop.class.getName());
     private static final ClassDesc VECTOR = ClassDesc.of("jdk.incubator.vector.Vector");
+    private static final ClassDesc MASK = ClassDesc.of("jdk.incubator.vector.VectorMask");
     private static final ClassDesc BINARY = ClassDesc.of("jdk.incubator.vector.VectorOperators$Binary");
     private static final ClassDesc ORDER = ClassDesc.of("java.nio.ByteOrder");
     private static final ClassDesc SEGMENT = ClassDesc.of("java.lang.foreign.MemorySegment");
@@ -76,14 +77,15 @@ final class LoopGenerator {
     private static final Constant VALUES = new Constant(15, CD_Class);
     private static final Constant MAGNITUDES = new Constant(16, CD_Class);
     private static final Constant PACK_SCALED = new Constant(17, CD_MethodHandle);
-    private static final Constant ARE_USUAL = new Constant(18, CD_MethodHandle);
-    private static final Constant ARE_SMALL = new Constant(19, CD_MethodHandle);
+    private static final Constant UNUSUAL = new Constant(18, VECTOR);
+    private static final Constant TOO_GREAT = new Constant(19, VECTOR);
     private static final Constant FIRST_MAGNITUDES = new Constant(20, CD_MethodHandle);
     private static final Constant GREATER_MAGNITUDES = new Constant(21, CD_MethodHandle);
     private static final Constant FIRST_SIZES = new Constant(22, CD_MethodHandle);
     private static final Constant GREATER_SIZES = new Constant(23, CD_MethodHandle);
     private static final Constant DIVISOR_VECTORS = new Constant(24, CD_Class);
     private static final Constant FACTOR_VECTORS = new Constant(25, CD_Class);
+    private static final Constant OF_PRIVATE = new Constant(26, CD_MethodHandle);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -124,9 +126,12 @@ final class LoopGenerator {
 
     /** Returns the loop of a shape. */
     static FusedLoop loop(LoopShape shape) {
-        return LOOPS.computeIfAbsent(
-                shape,
-                missing -> HalfLoop.computes(missing.type(), missing.op()) ? halfLoop(missing) : generate(missing));
+        return LOOPS.computeIfAbsent(shape, LoopGenerator::newLoop);
+    }
+
+    /** Returns a new loop of a shape, with compiled code of its own. */
+    static FusedLoop newLoop(LoopShape shape) {
+        return HalfLoop.computes(shape.type(), shape.op()) ? halfLoop(shape) : generate(shape);
     }
 
     private static FusedLoop halfLoop(LoopShape shape) {
@@ -195,24 +200,22 @@ final class LoopGenerator {
                 lanes.species().vectorType(),
                 VectorLanes.SHORTS.vectorType(),
                 method(lanes, "pack", Vector.class, Vector.class),
-                method(lanes, "areUsual", MethodType.methodType(boolean.class, Vector.class)),
-                method(lanes, "areSmall", MethodType.methodType(boolean.class, Vector.class)),
+                lanes.guarded() ? lanes.unusual() : lanes.species().zero(),
+                lanes.guarded() ? lanes.tooGreat() : lanes.species().zero(),
                 method(lanes, "magnitudes", Vector.class),
                 method(lanes, "greaterMagnitudes", Vector.class, Vector.class),
                 method(lanes, "sizes", Vector.class),
                 method(lanes, "greaterSizes", Vector.class, Vector.class),
                 lanes.divisors(1).getClass(),
-                lanes.factors(1).getClass());
+                lanes.factors(1).getClass(),
+                method(lanes, "ofPrivate", Vector.class));
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
             throws ReflectiveOperationException {
-        return method(lanes, name, MethodType.methodType(Vector.class, parameters));
-    }
-
-    private static MethodHandle method(LoopLanes lanes, String name, MethodType type)
-            throws ReflectiveOperationException {
-        return MethodHandles.lookup().findVirtual(lanes.getClass(), name, type).bindTo(lanes);
+        return MethodHandles.lookup()
+                .findVirtual(lanes.getClass(), name, MethodType.methodType(Vector.class, parameters))
+                .bindTo(lanes);
     }
 
     private void run() {
@@ -289,10 +292,10 @@ final class LoopGenerator {
                 addSizes(upper);
             }
             if (hasMagnitudes) {
-                endUnless(ARE_USUAL, magnitudes, end);
+                endUnlessBelow(UNUSUAL, magnitudes, end);
             }
             if (hasSizes) {
-                endUnless(ARE_SMALL, sizes, end);
+                endUnlessBelow(TOO_GREAT, sizes, end);
             }
         }
         if (meet) {
@@ -352,6 +355,22 @@ final class LoopGenerator {
     }
 
     /**
+     * Adds the values from private memory on the stack, where lanes are guarded.
+     *
+     * @param vector a free slot
+     */
+    private void guardPrivate(int vector) {
+        if (lanes.guarded()) {
+            code.dup().astore(vector);
+            constant(OF_PRIVATE);
+            code.aload(vector);
+            invoke(VALUES, VECTOR);
+            code.astore(vector);
+            addSizes(vector);
+        }
+    }
+
+    /**
      * Adds the values on the stack, where lanes are guarded.
      *
      * @param vector a free slot
@@ -378,11 +397,12 @@ final class LoopGenerator {
         hasSizes = true;
     }
 
-    /** Leaves the loop where a condition does not hold. */
-    private void endUnless(Constant condition, int vector, Label end) {
-        constant(condition);
-        code.aload(vector)
-                .invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(CD_boolean, VECTOR))
+    /** Leaves the loop where not all lanes are below a limit. */
+    private void endUnlessBelow(Constant limit, int vector, Label end) {
+        code.aload(vector);
+        constant(limit);
+        code.invokevirtual(VECTOR, "lt", MethodTypeDesc.of(MASK, VECTOR))
+                .invokevirtual(MASK, "allTrue", MethodTypeDesc.of(CD_boolean))
                 .ifeq(end);
     }
 
@@ -408,7 +428,7 @@ final class LoopGenerator {
                     constant(LOAD_WIDE);
                     address(input++, true, part);
                     invoke(VALUES, CD_long);
-                    guardSizes(vector);
+                    guardPrivate(vector);
                 }
                 case Expression.FOLD -> {
                     code.astore(vector);

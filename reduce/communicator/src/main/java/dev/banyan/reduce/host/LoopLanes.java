@@ -97,9 +97,10 @@ sealed interface LoopLanes permits PlainLanes, PairLanes, OrderedLanes, ByteMean
     }
 
     /**
-     * Returns whether values are right for usual elements only. A loop of such lanes has two parts, and stops where
-     * {@link #areUsual} does not hold of elements, nor {@link #areSmall} of values that are rounded or read from
-     * private memory.
+     * Returns whether values are right for usual elements only. A loop of such lanes has two parts. It stops unless
+     * the elements that it reads are below {@link #unusual}, and rounded values, what {@link #ofPrivate} makes of
+     * values from private memory, and, with {@link #smallResults}, results below {@link #tooGreat}. It compares them
+     * itself: the JIT does not inline methods that it has compiled by themselves into much code.
      */
     default boolean guarded() {
         return false;
@@ -115,14 +116,19 @@ sealed interface LoopLanes permits PlainLanes, PairLanes, OrderedLanes, ByteMean
         throw new UnsupportedOperationException("right for all elements");
     }
 
-    /** Returns whether values are right for elements of such magnitudes. */
-    default boolean areUsual(Vector<Object> magnitudes) {
+    /** Returns the least magnitudes for which values are not right. */
+    default Vector<Object> unusual() {
         throw new UnsupportedOperationException("right for all elements");
     }
 
-    /** Returns whether results that are not for private memory must be {@link #areSmall small}, too. */
+    /** Returns whether results that are not for private memory must be below {@link #tooGreat}, too. */
     default boolean smallResults() {
         return false;
+    }
+
+    /** Returns vectors that are small where values from private memory are finite. */
+    default Vector<Object> ofPrivate(Vector<Object> values) {
+        throw new UnsupportedOperationException("right for all values");
     }
 
     /** Returns the sizes of values, in a vector of integers. */
@@ -135,8 +141,8 @@ sealed interface LoopLanes permits PlainLanes, PairLanes, OrderedLanes, ByteMean
         throw new UnsupportedOperationException("right for all values");
     }
 
-    /** Returns whether values of such sizes are right. */
-    default boolean areSmall(Vector<Object> sizes) {
+    /** Returns the least sizes of which values are not right. */
+    default Vector<Object> tooGreat() {
         throw new UnsupportedOperationException("right for all values");
     }
 

@@ -1,6 +1,7 @@
 package dev.banyan.reduce.host;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -59,29 +60,36 @@ final class LoopWarmup implements LoopReadiness {
     private void warm(FusedLoop loop) {
         int bytes = UNITS * FusedLoop.UNIT;
         try (Arena arena = Arena.ofConfined()) {
-            long[] zeros = operands(bytes, (byte) 0, arena);
-            // As floats these are NaN, which a guarded loop stops at. Without them the JIT would leave that out.
-            long[] ones = operands(bytes, (byte) -1, arena);
+            MemorySegment zeros = operands(bytes, arena);
+            // As floats of 16 bits these are NaN, and 61,296, of which sums and products are too great. A guarded loop
+            // stops at both. Without them the JIT would leave that out.
+            MemorySegment ones = operands(bytes, arena).fill((byte) -1);
+            MemorySegment great = operands(bytes, arena);
             HalfBlock block = new HalfBlock();
             long begin = System.nanoTime();
-            long before = begin;
+            long end;
             long took;
             do {
-                loop.run(zeros, bytes, 2, block);
-                loop.run(ones, bytes, 2, block);
-                long now = System.nanoTime();
-                took = now - before;
-                before = now;
-            } while (took > 2 * UNITS * COMPILED_NANOS_PER_UNIT && before - begin < LONGEST_NANOS);
+                great.fill((byte) 0x7b);
+                long before = System.nanoTime();
+                loop.run(addresses(zeros), bytes, 2, block);
+                loop.run(addresses(ones), bytes, 2, block);
+                loop.run(addresses(great), bytes, 2, block);
+                end = System.nanoTime();
+                took = end - before;
+            } while (took > 3 * UNITS * COMPILED_NANOS_PER_UNIT && end - begin < LONGEST_NANOS);
         }
     }
 
-    private static long[] operands(int bytes, byte value, Arena arena) {
+    private static MemorySegment operands(int bytes, Arena arena) {
+        return arena.allocate(2L * FusedLoop.MOST_OPERANDS * FusedLoop.MOST_WIDENING * bytes, FusedLoop.UNIT);
+    }
+
+    private static long[] addresses(MemorySegment operands) {
         long[] addresses = FusedLoop.newAddresses();
         for (int o = 0; o < 2 * FusedLoop.MOST_OPERANDS; o++) {
-            addresses[FusedLoop.MARGIN + o] = arena.allocate((long) bytes * FusedLoop.MOST_WIDENING, FusedLoop.UNIT)
-                    .fill(value)
-                    .address();
+            addresses[FusedLoop.MARGIN + o] =
+                    operands.address() + o * operands.byteSize() / (2 * FusedLoop.MOST_OPERANDS);
         }
         return addresses;
     }

@@ -80,7 +80,19 @@ class LoopInliningTest {
 
     private static void assertDoesNotAllocate(LoopShape shape) {
         assumeTrue(Kernels.best() == Kernels.VECTOR, "needs --add-modules jdk.incubator.vector");
-        FusedLoop loop = LoopGenerator.loop(shape);
+        long allocated = allocated(shape);
+        if (allocated > MOST_ALLOCATED) {
+            // On a busy machine the JIT compiles in another order, and rarely leaves one call out.
+            allocated = allocated(shape);
+        }
+        assertThat(allocated)
+                .as("bytes that %,d runs of %s allocate", RUNS, shape)
+                .isLessThanOrEqualTo(MOST_ALLOCATED);
+    }
+
+    /** Returns how many bytes many runs of a new loop allocate when it is compiled. */
+    private static long allocated(LoopShape shape) {
+        FusedLoop loop = LoopGenerator.newLoop(shape);
         LoopWarmup.SHARED.await(loop);
         try (Arena arena = Arena.ofConfined()) {
             long[] addresses = FusedLoop.newAddresses();
@@ -97,9 +109,7 @@ class LoopInliningTest {
                 }
                 allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
             }
-            assertThat(allocated)
-                    .as("bytes that %,d runs of %s allocate", RUNS, shape)
-                    .isLessThanOrEqualTo(MOST_ALLOCATED);
+            return allocated;
         }
     }
 }
