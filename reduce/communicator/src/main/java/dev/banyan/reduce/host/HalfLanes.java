@@ -40,7 +40,7 @@ record HalfLanes(boolean product) implements PairLanes {
     /** Added to a power of two's bits, gives one and a half times the power. */
     private static final int HALF_OF_POWER = 1 << EXPONENT_SHIFT - 1;
     /** The binary logarithm of what floats are smaller by than elements. */
-    private static final int SCALE = 112;
+    private static final int SCALE = Math.getExponent(SUM_SCALE);
 
     private static final IntVector ELEMENT = VectorLanes.ints(0x8fffe000);
     private static final FloatVector FACTOR = FloatVector.broadcast(FloatVector.SPECIES_PREFERRED, SUM_SCALE);

@@ -104,12 +104,56 @@ final class LoopGenerator {
     /** What means are multiplied with. */
     private final int factors;
     /** Of all inputs, where lanes are guarded. */
-    private final int magnitudes;
+    private final Greatest magnitudes = new Greatest(MAGNITUDES, FIRST_MAGNITUDES, GREATER_MAGNITUDES, UNUSUAL);
     /** Of what is rounded or read from private memory, and of some results, where lanes are guarded. */
-    private final int sizes;
+    private final Greatest sizes = new Greatest(ELEMENTS, FIRST_SIZES, GREATER_SIZES, TOO_GREAT);
 
-    private boolean hasMagnitudes;
-    private boolean hasSizes;
+    /** The greatest of some vectors in each lane, in a local variable of the loop. */
+    private final class Greatest {
+        private final Constant vectors;
+        private final Constant first;
+        private final Constant greater;
+        private final Constant limit;
+        private int slot = -1;
+
+        /**
+         * @param vectors their class
+         * @param first makes the first one
+         * @param greater adds another one
+         * @param limit the loop ends unless all are below it
+         */
+        Greatest(Constant vectors, Constant first, Constant greater, Constant limit) {
+            this.vectors = vectors;
+            this.first = first;
+            this.greater = greater;
+            this.limit = limit;
+        }
+
+        void add(int vector) {
+            if (slot < 0) {
+                slot = code.allocateLocal(TypeKind.REFERENCE);
+                constant(first);
+                code.aload(vector);
+                invoke(vectors, VECTOR);
+            } else {
+                constant(greater);
+                code.aload(slot).aload(vector);
+                invoke(vectors, VECTOR, VECTOR);
+            }
+            code.astore(slot);
+        }
+
+        /** Leaves the loop unless all that were added are below the limit. */
+        void endUnlessBelow(Label end) {
+            if (slot >= 0) {
+                code.aload(slot);
+                constant(limit);
+                code.invokevirtual(VECTOR, "lt", MethodTypeDesc.of(MASK, VECTOR))
+                        .invokevirtual(MASK, "allTrue", MethodTypeDesc.of(CD_boolean))
+                        .ifeq(end);
+            }
+        }
+    }
 
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
@@ -120,8 +164,6 @@ final class LoopGenerator {
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
         factors = code.allocateLocal(TypeKind.REFERENCE);
-        magnitudes = code.allocateLocal(TypeKind.REFERENCE);
-        sizes = code.allocateLocal(TypeKind.REFERENCE);
     }
 
     /** Returns the loop of a shape. */
@@ -228,13 +270,11 @@ final class LoopGenerator {
         }
         boolean scaled = shape.code().indexOf(Expression.SCALED) >= 0;
         if (shape.code().indexOf(Expression.MEAN) >= 0) {
-            loadDivisors(DIVISORS, true);
-            cast(DIVISOR_VECTORS);
+            loadDivisors(DIVISORS, DIVISOR_VECTORS, true);
             code.astore(divisors);
         }
         if (scaled || lanes.scaleWhenPacked()) {
-            loadDivisors(FACTORS, scaled);
-            cast(FACTOR_VECTORS);
+            loadDivisors(FACTORS, FACTOR_VECTORS, scaled);
             code.astore(factors);
         }
         Label end = code.newLabel();
@@ -260,16 +300,17 @@ final class LoopGenerator {
     /**
      * Leaves what a method makes of the divisor on the stack.
      *
+     * @param vectors the class of that
      * @param divided whether there is one; 1 takes its place otherwise
      */
-    private void loadDivisors(Constant method, boolean divided) {
+    private void loadDivisors(Constant method, Constant vectors, boolean divided) {
         constant(method);
         if (divided) {
             code.iload(DIVISOR_SLOT);
         } else {
             code.iconst_1();
         }
-        code.invokevirtual(CD_MethodHandle, "invokeExact", MethodTypeDesc.of(VECTOR, CD_int));
+        invoke(vectors, CD_int);
     }
 
     /**
@@ -288,15 +329,11 @@ final class LoopGenerator {
         code.astore(upper);
         if (lanes.guarded()) {
             if (lanes.smallResults() && !shape.wideOutput()) {
-                addSizes(lower);
-                addSizes(upper);
+                sizes.add(lower);
+                sizes.add(upper);
             }
-            if (hasMagnitudes) {
-                endUnlessBelow(UNUSUAL, magnitudes, end);
-            }
-            if (hasSizes) {
-                endUnlessBelow(TOO_GREAT, sizes, end);
-            }
+            magnitudes.endUnlessBelow(end);
+            sizes.endUnlessBelow(end);
         }
         if (meet) {
             constant(MEAN_OF_TWO);
@@ -331,7 +368,7 @@ final class LoopGenerator {
             elements[input] = code.allocateLocal(TypeKind.REFERENCE);
             code.dup().astore(elements[input]);
             if (lanes.guarded()) {
-                addMagnitudes(elements[input]);
+                magnitudes.add(elements[input]);
             }
         } else {
             constant(UPPER);
@@ -340,22 +377,8 @@ final class LoopGenerator {
         invoke(VALUES, VECTOR);
     }
 
-    private void addMagnitudes(int vector) {
-        if (hasMagnitudes) {
-            constant(GREATER_MAGNITUDES);
-            code.aload(magnitudes).aload(vector);
-            invoke(MAGNITUDES, VECTOR, VECTOR);
-        } else {
-            constant(FIRST_MAGNITUDES);
-            code.aload(vector);
-            invoke(MAGNITUDES, VECTOR);
-        }
-        code.astore(magnitudes);
-        hasMagnitudes = true;
-    }
-
     /**
-     * Adds the values from private memory on the stack, where lanes are guarded.
+     * Adds the values from private memory on the stack to the sizes, where lanes are guarded.
      *
      * @param vector a free slot
      */
@@ -366,44 +389,21 @@ final class LoopGenerator {
             code.aload(vector);
             invoke(VALUES, VECTOR);
             code.astore(vector);
-            addSizes(vector);
+            sizes.add(vector);
         }
     }
 
     /**
-     * Adds the values on the stack, where lanes are guarded.
+     * Adds the values on the stack to the sizes, where lanes are guarded.
      *
      * @param vector a free slot
      */
     private void guardSizes(int vector) {
         if (lanes.guarded()) {
             code.astore(vector);
-            addSizes(vector);
+            sizes.add(vector);
             code.aload(vector);
         }
-    }
-
-    private void addSizes(int values) {
-        if (hasSizes) {
-            constant(GREATER_SIZES);
-            code.aload(sizes).aload(values);
-            invoke(ELEMENTS, VECTOR, VECTOR);
-        } else {
-            constant(FIRST_SIZES);
-            code.aload(values);
-            invoke(ELEMENTS, VECTOR);
-        }
-        code.astore(sizes);
-        hasSizes = true;
-    }
-
-    /** Leaves the loop where not all lanes are below a limit. */
-    private void endUnlessBelow(Constant limit, int vector, Label end) {
-        code.aload(vector);
-        constant(limit);
-        code.invokevirtual(VECTOR, "lt", MethodTypeDesc.of(MASK, VECTOR))
-                .invokevirtual(MASK, "allTrue", MethodTypeDesc.of(CD_boolean))
-                .ifeq(end);
     }
 
     /**

@@ -65,6 +65,9 @@ final class LoopWarmup implements LoopReadiness {
             // stops at both. Without them the JIT would leave that out.
             MemorySegment ones = operands(bytes, arena).fill((byte) -1);
             MemorySegment great = operands(bytes, arena);
+            long[] atZeros = addresses(zeros);
+            long[] atOnes = addresses(ones);
+            long[] atGreat = addresses(great);
             HalfBlock block = new HalfBlock();
             long begin = System.nanoTime();
             long end;
@@ -72,9 +75,9 @@ final class LoopWarmup implements LoopReadiness {
             do {
                 great.fill((byte) 0x7b);
                 long before = System.nanoTime();
-                loop.run(addresses(zeros), bytes, 2, block);
-                loop.run(addresses(ones), bytes, 2, block);
-                loop.run(addresses(great), bytes, 2, block);
+                loop.run(atZeros, bytes, 2, block);
+                loop.run(atOnes, bytes, 2, block);
+                loop.run(atGreat, bytes, 2, block);
                 end = System.nanoTime();
                 took = end - before;
             } while (took > 3 * UNITS * COMPILED_NANOS_PER_UNIT && end - begin < LONGEST_NANOS);
