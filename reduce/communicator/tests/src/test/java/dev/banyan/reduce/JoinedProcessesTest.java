@@ -17,7 +17,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Processes that join, of which one is killed at a random moment. */
+/** Processes that join, of which one is killed or stopped at a random moment. */
 @EnabledOnOs(OS.LINUX)
 class JoinedProcessesTest {
     private static final int PROCESSES = 3;
@@ -28,7 +28,7 @@ class JoinedProcessesTest {
     @Test
     @Timeout(60)
     void theExampleRunsInFourProcesses() throws Exception {
-        for (Process process : start(folder.resolve("job"), "readme.JoinedExample", 4)) {
+        for (Process process : start(folder.resolve("job"), "readme.JoinedExample", 4, 60_000)) {
             process.inputReader().lines().forEach(_ -> {});
             assertThat(process.waitFor()).isZero();
         }
@@ -47,35 +47,26 @@ class JoinedProcessesTest {
         kill(200);
     }
 
+    @Test
+    @Timeout(120)
+    void aStoppedProcessIsNamedByAllOthers() throws Exception {
+        SplittableRandom random = new SplittableRandom(20);
+        for (int i = 0; i < 4; i++) {
+            hit(
+                    random,
+                    1000,
+                    victim -> assertThat(new ProcessBuilder("kill", "-STOP", Long.toString(victim.pid()))
+                                    .start()
+                                    .waitFor())
+                            .isZero(),
+                    " did not take part in all_reduce");
+        }
+    }
+
     private void kill(int times) throws Exception {
         SplittableRandom random = new SplittableRandom(19);
         for (int i = 0; i < times; i++) {
-            int victim = random.nextInt(PROCESSES);
-            int calls = 1 + random.nextInt(300);
-            long spins = random.nextLong(200_000);
-            List<Process> processes = start(folder.resolve("job"), JoinedProgram.class.getName(), PROCESSES);
-            try {
-                List<BufferedReader> outputs =
-                        processes.stream().map(Process::inputReader).toList();
-                awaitCall(outputs.get(victim), calls);
-                for (long s = 0; s < spins; s++) {
-                    Thread.onSpinWait();
-                }
-                processes.get(victim).destroyForcibly();
-                for (int p = 0; p < PROCESSES; p++) {
-                    if (p != victim) {
-                        assertThat(lastLine(outputs.get(p)))
-                                .as("case %d, process %d of which %d was killed", i, p, victim)
-                                .startsWith("failed: rank " + victim + " (process "
-                                        + processes.get(victim).pid() + ") ended before all_reduce");
-                    }
-                }
-            } finally {
-                processes.forEach(Process::destroyForcibly);
-                for (Process process : processes) {
-                    process.waitFor();
-                }
-            }
+            hit(random, 60_000, Process::destroyForcibly, " ended before all_reduce");
             assertThat(folder.resolve("job")).doesNotExist();
         }
         try (Stream<Path> left = Files.list(Path.of("/dev/shm"))) {
@@ -83,15 +74,50 @@ class JoinedProcessesTest {
         }
     }
 
-    private static List<Process> start(Path job, String program, int count) throws IOException {
+    /** What happens to a process. */
+    private interface Fault {
+        void hit(Process victim) throws Exception;
+    }
+
+    /** Lets a fault happen to one of some processes at a random moment, and checks what the others say. */
+    private void hit(SplittableRandom random, int timeoutMs, Fault fault, String message) throws Exception {
+        int victim = random.nextInt(PROCESSES);
+        int calls = 1 + random.nextInt(300);
+        long spins = random.nextLong(200_000);
+        List<Process> processes = start(folder.resolve("job"), JoinedProgram.class.getName(), PROCESSES, timeoutMs);
+        try {
+            List<BufferedReader> outputs =
+                    processes.stream().map(Process::inputReader).toList();
+            awaitCall(outputs.get(victim), calls);
+            for (long s = 0; s < spins; s++) {
+                Thread.onSpinWait();
+            }
+            fault.hit(processes.get(victim));
+            for (int p = 0; p < PROCESSES; p++) {
+                if (p != victim) {
+                    assertThat(lastLine(outputs.get(p)))
+                            .as("process %d, hit is process %d after call %d", p, victim, calls)
+                            .startsWith("failed: rank " + victim + " (process "
+                                    + processes.get(victim).pid() + ")" + message);
+                }
+            }
+        } finally {
+            processes.forEach(Process::destroyForcibly);
+            for (Process process : processes) {
+                process.waitFor();
+            }
+        }
+    }
+
+    private static List<Process> start(Path job, String program, int count, int timeoutMs) throws IOException {
         List<Process> processes = new ArrayList<>();
         for (int p = 0; p < count; p++) {
-            processes.add(builder(job, program, p, count).start());
+            processes.add(builder(job, program, p, count, timeoutMs).start());
         }
         return processes;
     }
 
-    private static ProcessBuilder builder(Path job, String program, int process, int count) {
+    private static ProcessBuilder builder(Path job, String program, int process, int count, int timeoutMs) {
         ProcessBuilder builder = new ProcessBuilder(new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElseThrow(),
                 "--enable-native-access=ALL-UNNAMED",
@@ -103,6 +129,7 @@ class JoinedProcessesTest {
         builder.environment().put("BANYAN_RANK", Integer.toString(process));
         builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
         builder.environment().put("BANYAN_RENDEZVOUS", job.toString());
+        builder.environment().put("BANYAN_TIMEOUT_MS", Integer.toString(timeoutMs));
         builder.redirectError(ProcessBuilder.Redirect.DISCARD);
         return builder;
     }

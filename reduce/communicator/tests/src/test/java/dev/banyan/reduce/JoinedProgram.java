@@ -6,6 +6,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.PrintStream;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -13,11 +14,13 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A process that joins with one rank, and sums up ever longer arrays until something fails. It prints a line after each
- * call, and why the last one failed.
+ * A process that joins with one rank, and sums up ever longer arrays until something fails: in turn in shared memory and
+ * in other memory, which goes through windows. It prints a line after each call, and why the last one failed.
  */
 final class JoinedProgram {
     private static final int MOST_ELEMENTS = 1 << 16;
+    /** Arrays in other memory have several windows. */
+    private static final int TIMES_AS_LONG = 8;
 
     private JoinedProgram() {}
 
@@ -29,9 +32,12 @@ final class JoinedProgram {
                 .orElseThrow()
                 .subset(IntStream.range(0, processes).toArray());
         try (Communicator joined = Communicator.join(machine, Config.load(), 1)) {
-            MemorySegment buffer = joined.allocate(joined.firstRank(), MOST_ELEMENTS * 4L);
+            MemorySegment shared = joined.allocate(joined.firstRank(), MOST_ELEMENTS * 4L);
+            MemorySegment other = Arena.global().allocate(TIMES_AS_LONG * MOST_ELEMENTS * 4L, 64);
             for (int call = 1; ; call++) {
-                int count = 1 + call * 37 % MOST_ELEMENTS;
+                boolean isShared = call % 2 == 0;
+                MemorySegment buffer = isShared ? shared : other;
+                int count = (1 + call * 37 % MOST_ELEMENTS) * (isShared ? 1 : TIMES_AS_LONG);
                 for (long i = 0; i < count; i++) {
                     buffer.setAtIndex(ValueLayout.JAVA_FLOAT, i, call % 100);
                 }

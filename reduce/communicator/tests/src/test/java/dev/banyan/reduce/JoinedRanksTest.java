@@ -138,6 +138,20 @@ class JoinedRanksTest {
         assertGivesTheBitsOfOneProcess(halves, new int[] {1, 1}, _ -> false);
     }
 
+    /** Processes give cores to each other. */
+    @Test
+    void moreProcessesThanCoresGiveTheBitsOfOneProcess() throws Exception {
+        int[] ranks = new int[Math.min(Runtime.getRuntime().availableProcessors() + 1, MACHINE.size())];
+        Arrays.fill(ranks, 1);
+        for (boolean inPlace : new boolean[] {true, false}) {
+            for (long count : new long[] {40_000, 300_007, 1_000_000}) {
+                Case each = new Case(Collective.ALL_REDUCE, inPlace, count, DataType.F32, ReduceOp.SUM, ranks.length);
+                assertGivesTheBitsOfOneProcess(each, ranks, _ -> false);
+                assertGivesTheBitsOfOneProcess(each, ranks, rank -> rank == 1);
+            }
+        }
+    }
+
     private record Case(Collective collective, boolean inPlace, long count, DataType type, ReduceOp op, int ranks) {
         private long bytes(long elements) {
             return elements * type.bytes();
