@@ -51,7 +51,7 @@ class JoinedProcessesTest {
     @Timeout(120)
     void aStoppedProcessIsNamedByAllOthers() throws Exception {
         SplittableRandom random = new SplittableRandom(20);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 2; i++) {
             hit(
                     random,
                     1000,

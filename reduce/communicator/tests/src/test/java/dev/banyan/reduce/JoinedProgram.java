@@ -14,12 +14,13 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A process that joins with one rank, and sums up ever longer arrays until something fails: in turn in shared memory and
- * in other memory, which goes through windows. It prints a line after each call, and why the last one failed.
+ * A process that joins with one rank, and sums up arrays of many lengths until something fails: in turn in shared
+ * memory and in other memory, which goes through windows. It prints a line after each call, and why the last one
+ * failed.
  */
 final class JoinedProgram {
     private static final int MOST_ELEMENTS = 1 << 16;
-    /** Arrays in other memory have several windows. */
+    /** Long arrays in other memory have several windows. */
     private static final int TIMES_AS_LONG = 8;
 
     private JoinedProgram() {}
@@ -37,7 +38,7 @@ final class JoinedProgram {
             for (int call = 1; ; call++) {
                 boolean isShared = call % 2 == 0;
                 MemorySegment buffer = isShared ? shared : other;
-                int count = (1 + call * 37 % MOST_ELEMENTS) * (isShared ? 1 : TIMES_AS_LONG);
+                int count = (1 + call * 3701 % MOST_ELEMENTS) * (isShared ? 1 : TIMES_AS_LONG);
                 for (long i = 0; i < count; i++) {
                     buffer.setAtIndex(ValueLayout.JAVA_FLOAT, i, call % 100);
                 }
