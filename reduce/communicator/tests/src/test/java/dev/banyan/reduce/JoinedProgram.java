@@ -14,9 +14,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A process that joins with one rank, and sums up arrays of many lengths until something fails: in turn in shared
- * memory and in other memory, which goes through windows. It prints a line after each call, and why the last one
- * failed.
+ * A process that joins with one rank, and sums up arrays of many lengths until something fails: now and then in memory
+ * that is not shared, which goes through windows. It prints a line after each call, and why the last one failed.
  */
 final class JoinedProgram {
     private static final int MOST_ELEMENTS = 1 << 16;
@@ -36,9 +35,10 @@ final class JoinedProgram {
             MemorySegment shared = joined.allocate(joined.firstRank(), MOST_ELEMENTS * 4L);
             MemorySegment other = Arena.global().allocate(TIMES_AS_LONG * MOST_ELEMENTS * 4L, 64);
             for (int call = 1; ; call++) {
-                boolean isShared = call % 2 == 0;
+                boolean isShared = call % 8 != 0;
                 MemorySegment buffer = isShared ? shared : other;
-                int count = (1 + call * 3701 % MOST_ELEMENTS) * (isShared ? 1 : TIMES_AS_LONG);
+                int count =
+                        isShared ? 1 + call * 37 % MOST_ELEMENTS : TIMES_AS_LONG * (1 + call * 3701 % MOST_ELEMENTS);
                 for (long i = 0; i < count; i++) {
                     buffer.setAtIndex(ValueLayout.JAVA_FLOAT, i, call % 100);
                 }
