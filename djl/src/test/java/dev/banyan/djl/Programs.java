@@ -43,8 +43,16 @@ final class Programs {
             Class<?> program,
             String... arguments)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(
-                List.of("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", String.valueOf(processes)));
+        List<String> command = new ArrayList<>(List.of(
+                "mpirun",
+                "--allow-run-as-root",
+                "--oversubscribe",
+                // Runs that begin and end at the same time remove a directory that they share.
+                "--mca",
+                "orte_tmpdir_base",
+                folder.toString(),
+                "-np",
+                String.valueOf(processes)));
         command.addAll(java(options, System.getProperty("java.class.path"), program, arguments));
         return run(command, folder, environment);
     }

@@ -137,6 +137,10 @@ final class MpiRun {
                     "--mca",
                     "mpi_yield_when_idle",
                     "1",
+                    // Runs that begin and end at the same time remove a directory that they share.
+                    "--mca",
+                    "orte_tmpdir_base",
+                    folder.toString(),
                     "-np",
                     Integer.toString(processes)));
             command.addAll(mpiOptions);
