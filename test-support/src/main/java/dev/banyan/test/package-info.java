@@ -1,0 +1,3 @@
+/** Processes that tests start. */
+@org.jspecify.annotations.NullMarked
+package dev.banyan.test;
