@@ -99,7 +99,7 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
     public void afterEach(ExtensionContext context) throws IOException, InterruptedException {
         started.forEach(TestProcess::kill);
         for (TestProcess process : List.copyOf(started)) {
-            process.await();
+            process.awaitExit();
         }
         for (Path folder : List.copyOf(mpiFolders)) {
             delete(folder);

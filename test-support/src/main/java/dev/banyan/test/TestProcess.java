@@ -115,10 +115,15 @@ public final class TestProcess {
 
     /** Waits until the process and its outputs have ended, and returns the exit status. */
     public int await() throws InterruptedException {
-        int status = process.waitFor();
+        int status = awaitExit();
         out.awaitEnd();
         err.awaitEnd();
         return status;
+    }
+
+    /** Waits until the process itself has ended; a descendant may still hold its outputs. */
+    int awaitExit() throws InterruptedException {
+        return process.waitFor();
     }
 
     /** Waits until standard output has ended, and returns all of it; each line ends with a line feed. */
