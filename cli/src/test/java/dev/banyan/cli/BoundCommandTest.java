@@ -11,13 +11,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code banyan bound}: it must be what the packings are measured by. */
-@Timeout(120)
 class BoundCommandTest {
     private static JsonNode json(String arguments) throws Exception {
         CommandRun run = CommandRun.of(arguments + " --format json");

@@ -11,11 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code banyan calibrate}, from a file to a profile that the other commands take. */
-@Timeout(60)
 class CalibrateCommandTest {
     /** Two devices over two NVLinks. */
     private static final String MEASURED = """

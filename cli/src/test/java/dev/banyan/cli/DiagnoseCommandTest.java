@@ -11,11 +11,9 @@ import java.nio.file.Path;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code banyan diagnose} on own sweeps and logs, and on the published sweeps. */
-@Timeout(120)
 class DiagnoseCommandTest {
     private static final String HEADING = "size_bytes,oop_time_us\n";
     private static final String BEGIN = "<!-- banyan diagnose: begin -->\n```\n";

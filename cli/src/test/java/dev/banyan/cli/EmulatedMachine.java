@@ -3,14 +3,14 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.test.Processes;
+import dev.banyan.test.TestProcess;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Runs the command in a process whose loader finds the emulated CUDA driver and the stand-in for NVML of
@@ -20,8 +20,9 @@ import java.util.concurrent.TimeUnit;
  * @param drivers folder of the stand-in
  * @param path of the process: where it finds programs
  * @param settings of its environment, NAME=VALUE each
+ * @param processes of the test
  */
-record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settings) {
+record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settings, Processes processes) {
     private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
 
     /**
@@ -29,7 +30,7 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
      *
      * @param drivers an empty folder
      */
-    static EmulatedMachine build(Path drivers) throws IOException, InterruptedException {
+    static EmulatedMachine build(Path drivers, Processes processes) throws IOException, InterruptedException {
         Path cuda = CudaEmulator.build();
         assertThat(run(
                         List.of(
@@ -41,24 +42,24 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
                                 MODULES.resolve("nvml-probe/src/test/native/nvml_stand_in.c")
                                         .toString(),
                                 "-ldl"),
-                        drivers))
+                        processes))
                 .matches(run -> run.status() == 0);
         Files.copy(
                 MODULES.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
                 drivers.resolve("machine.txt"));
-        return new EmulatedMachine(cuda, drivers, System.getenv("PATH"), List.of());
+        return new EmulatedMachine(cuda, drivers, System.getenv("PATH"), List.of(), processes);
     }
 
     EmulatedMachine withDriver(Path folder) {
-        return new EmulatedMachine(folder, drivers, path, settings);
+        return new EmulatedMachine(folder, drivers, path, settings, processes);
     }
 
     EmulatedMachine withPath(Path folder) {
-        return new EmulatedMachine(cuda, drivers, folder.toString(), settings);
+        return new EmulatedMachine(cuda, drivers, folder.toString(), settings, processes);
     }
 
     EmulatedMachine with(String setting) {
-        return new EmulatedMachine(cuda, drivers, path, List.of(setting));
+        return new EmulatedMachine(cuda, drivers, path, List.of(setting), processes);
     }
 
     /**
@@ -77,32 +78,12 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
                 "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
                 "BANYAN_EMULATED_CUDA=" + emulated));
         command.addAll(settings);
-        command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                "dev.banyan.cli.Main"));
-        command.addAll(Arrays.asList(arguments.split(" ", -1)));
-        return run(command, drivers);
+        command.addAll(Processes.java(List.of(), "dev.banyan.cli.Main", arguments.split(" ", -1)));
+        return run(command, processes);
     }
 
-    /** @param folder for what it prints */
-    static CommandRun run(List<String> command, Path folder) throws IOException, InterruptedException {
-        Path out = Files.createTempFile(folder, "out", ".txt");
-        Path err = Files.createTempFile(folder, "err", ".txt");
-        Process process = new ProcessBuilder(command)
-                .redirectOutput(out.toFile())
-                .redirectError(err.toFile())
-                .start();
-        assertThat(process.waitFor(570, TimeUnit.SECONDS))
-                .as("%s ends", command)
-                .isTrue();
-        return new CommandRun(
-                process.exitValue(),
-                Files.readString(out, StandardCharsets.UTF_8),
-                Files.readString(err, StandardCharsets.UTF_8));
+    static CommandRun run(List<String> command, Processes processes) throws IOException, InterruptedException {
+        TestProcess process = processes.start(new ProcessBuilder(command));
+        return new CommandRun(process.await(), process.out(), process.err());
     }
 }

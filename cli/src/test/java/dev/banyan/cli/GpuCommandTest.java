@@ -10,6 +10,7 @@ import dev.banyan.cuda.emulator.NcclStandIn;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.test.Processes;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;
@@ -20,20 +21,21 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Commands on GPUs, each in a process of its own, whose loader finds the emulated CUDA driver and the
  * stand-in for NVML of {@code nvml-probe}: a p3.16xlarge.
  */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class GpuCommandTest {
+    @RegisterExtension
+    static final Processes PROCESSES = new Processes();
+
     @TempDir
     static Path drivers;
 
@@ -44,7 +46,7 @@ class GpuCommandTest {
 
     @BeforeAll
     static void buildDrivers() throws Exception {
-        machine = EmulatedMachine.build(drivers);
+        machine = EmulatedMachine.build(drivers, PROCESSES);
     }
 
     @Test
@@ -103,7 +105,7 @@ class GpuCommandTest {
         Path output = folder.resolve("machine.json");
         Path figures = folder.resolve("p2p.txt");
         CommandRun probe =
-                banyan("corrupt 1 2\nstall 4 6\n", "probe --measure --bytes 64K --deadline 3 --output " + output);
+                banyan("corrupt 1 2\nstall 4 6\n", "probe --measure --bytes 64K --deadline 10 --output " + output);
         assertThat(probe.status()).isZero();
         assertThat(probe.err())
                 .contains("peer copies between GPU1-GPU2 arrive with wrong bytes")
@@ -138,7 +140,6 @@ class GpuCommandTest {
 
     @Test
     @Tag("soak")
-    @Timeout(300)
     void selftestsKeepApartWhatTheMachineKeepsApart() throws Exception {
         Path output = folder.resolve("machine.json");
         String corrupt = "corrupt 1 2\n";
@@ -156,7 +157,6 @@ class GpuCommandTest {
 
     @Test
     @Tag("soak")
-    @Timeout(600)
     void arraysMayBeAboveFourGibibytes() throws Exception {
         long free = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getFreeMemorySize();
         assumeTrue(
@@ -175,7 +175,7 @@ class GpuCommandTest {
                 .startsWith("banyan: the NVIDIA driver can't be used: ")
                 .containsOnlyOnce("\n");
         Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
-        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), drivers)
+        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), PROCESSES)
                         .status())
                 .isZero();
         CommandRun old = Objects.requireNonNull(machine).withDriver(folder).banyan(folder, "", "selftest --devices 0");

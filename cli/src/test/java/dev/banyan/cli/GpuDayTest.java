@@ -9,6 +9,7 @@ import dev.banyan.cuda.emulator.NcclStandIn;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
+import dev.banyan.test.Processes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,16 +19,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code banyan gpu-day} on the emulated driver, through the real command. */
-@Timeout(value = 900, unit = TimeUnit.SECONDS)
 class GpuDayTest {
     private static final List<String> PARTS = List.of(
             "cards",
@@ -84,6 +83,9 @@ class GpuDayTest {
 
     private static final String CUDA = "devices 3\npeer 0 2 none\npeer 1 2 none\n";
 
+    @RegisterExtension
+    static final Processes PROCESSES = new Processes();
+
     @TempDir
     static Path drivers;
 
@@ -95,7 +97,7 @@ class GpuDayTest {
     @BeforeAll
     static void buildDrivers() throws Exception {
         // No compute-sanitizer is on this path.
-        machine = EmulatedMachine.build(drivers)
+        machine = EmulatedMachine.build(drivers, PROCESSES)
                 .withPath(Files.createDirectory(drivers.resolve("bin")))
                 .with("BANYAN_NCCL_LIBRARY=" + NcclStandIn.build());
         Files.writeString(drivers.resolve("machine.txt"), NVML);

@@ -5,22 +5,25 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.test.Processes;
+import dev.banyan.test.TestProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The packaged command through the launcher; runs after the jars are made. */
-@Timeout(120)
 class LauncherIT {
+    @RegisterExtension
+    final Processes processes = new Processes();
+
     @TempDir
     Path folder;
 
@@ -264,39 +267,26 @@ class LauncherIT {
 
     @Test
     void benchSpansTheProcessesOfMpirun() throws Exception {
-        try {
-            run("mpirun", "--version");
-        } catch (IOException e) {
-            assumeTrue(
-                    false,
-                    "there is no mpirun to start processes with (" + e.getMessage()
-                            + "); apt-get install openmpi-bin libopenmpi-dev");
-        }
-        CommandRun run = run(
-                "mpirun",
-                "--allow-run-as-root",
-                "--oversubscribe",
-                "--bind-to",
-                "none",
-                "--mca",
-                "mpi_yield_when_idle",
-                "1",
-                "-np",
-                "2",
-                launcher.toString(),
-                "bench",
-                "--kvstore",
-                "concum",
-                "--workload",
-                "lenet-5",
-                "--compute-ms",
-                "2",
-                "--local-devices",
-                "2",
-                "-n",
-                "1",
-                "--format",
-                "json");
+        Processes.requireMpi();
+        ProcessBuilder builder = processes.mpirun(
+                2,
+                List.of(),
+                List.of(
+                        launcher.toString(),
+                        "bench",
+                        "--kvstore",
+                        "concum",
+                        "--workload",
+                        "lenet-5",
+                        "--compute-ms",
+                        "2",
+                        "--local-devices",
+                        "2",
+                        "-n",
+                        "1",
+                        "--format",
+                        "json"));
+        CommandRun run = run(prepared(builder));
         assertThat(run.status()).as(run.err()).isZero();
         JsonNode rows = new ObjectMapper().readTree(run.out()).get("rows");
         assertThat(rows.findValuesAsText("kvstore")).containsExactly("concum", "funnel", "depcha");
@@ -324,7 +314,11 @@ class LauncherIT {
     }
 
     private ProcessBuilder builder(String... command) {
-        ProcessBuilder builder = new ProcessBuilder(List.of(command)).directory(folder.toFile());
+        return prepared(new ProcessBuilder(command));
+    }
+
+    private ProcessBuilder prepared(ProcessBuilder builder) {
+        builder.directory(folder.toFile());
         // The JDK of the tests, wherever it is.
         builder.environment().put("BANYAN_JAVA_HOME", System.getProperty("java.home"));
         Stream.of("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "BANYAN_NVML_LIBRARY")
@@ -333,15 +327,7 @@ class LauncherIT {
     }
 
     private CommandRun run(ProcessBuilder builder) throws IOException, InterruptedException {
-        Path out = folder.resolve("out");
-        Path err = folder.resolve("err");
-        Process process =
-                builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
-        process.getOutputStream().close();
-        if (!process.waitFor(90, TimeUnit.SECONDS)) {
-            process.destroyForcibly();
-            throw new AssertionError("still running after 90 s: " + builder.command());
-        }
-        return new CommandRun(process.exitValue(), Files.readString(out), Files.readString(err));
+        TestProcess process = processes.start(builder);
+        return new CommandRun(process.await(), process.out(), process.err());
     }
 }

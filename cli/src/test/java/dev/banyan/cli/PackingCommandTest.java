@@ -11,14 +11,12 @@ import java.util.List;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.xml.sax.InputSource;
 
 /** {@code banyan trees --algorithm packing}: what it prints must add up. */
-@Timeout(60)
 class PackingCommandTest {
     private static final List<String> FIELDS =
             List.of("devices", "algorithm", "generationMs", "rows", "busiestLinkLoad", "totalWeight", "warnings");

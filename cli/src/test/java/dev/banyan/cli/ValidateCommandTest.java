@@ -11,11 +11,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code banyan validate} on own files, on files with the names of published ones, and on those themselves. */
-@Timeout(120)
 class ValidateCommandTest {
     private static final String V100 = "hybridcube_8xV100-SXM2-16GB_allreduce.csv";
     private static final String ROWS = "size_bytes,oop_time_us\n8,48.46\n4194304,147.4\n134217728,1818.8\n";

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.logging.Level;
+import org.jspecify.annotations.Nullable;
 import org.openqa.selenium.By;
 import org.openqa.selenium.JavascriptExecutor;
 import org.openqa.selenium.OutputType;
@@ -21,14 +22,18 @@ import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
+import org.openqa.selenium.remote.http.ClientConfig;
 import org.openqa.selenium.support.ui.Select;
 import org.openqa.selenium.support.ui.WebDriverWait;
 
-/** Headless Chromium without a network, on a screen as large as a laptop's. */
-final class Browser implements AutoCloseable {
+/** Headless Chromium without a network, on a screen as large as a laptop's; one for all tests, which use it in turns. */
+final class Browser {
     private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
     private static final Path DRIVER = Path.of("/usr/bin/chromedriver");
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** Limits a hang; no test is expected to come near it. */
+    private static final Duration LIMIT = Duration.ofMinutes(10);
+
+    private static @Nullable Browser shared;
 
     private final ChromeDriver driver;
 
@@ -36,8 +41,17 @@ final class Browser implements AutoCloseable {
         this.driver = driver;
     }
 
-    /** Starts it; the test is skipped where it is not installed. */
-    static Browser start() {
+    /** Returns the browser, which ends with this JVM; skips the test where Chromium is not installed. */
+    static synchronized Browser shared() {
+        if (shared == null) {
+            Browser started = start();
+            Runtime.getRuntime().addShutdownHook(new Thread(started.driver::quit));
+            shared = started;
+        }
+        return shared;
+    }
+
+    private static Browser start() {
         assumeTrue(
                 Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER),
                 "the test needs Chromium: apt-get install chromium chromium-driver");
@@ -57,8 +71,12 @@ final class Browser implements AutoCloseable {
         ChromeDriverService service = new ChromeDriverService.Builder()
                 .usingDriverExecutable(DRIVER.toFile())
                 .withSilent(true)
+                .withTimeout(LIMIT)
                 .build();
-        return new Browser(new ChromeDriver(service, options));
+        ChromeDriver driver =
+                new ChromeDriver(service, options, ClientConfig.defaultConfig().readTimeout(LIMIT));
+        driver.manage().timeouts().scriptTimeout(LIMIT).pageLoadTimeout(LIMIT);
+        return new Browser(driver);
     }
 
     /** Opens a file and waits until the page is ready. */
@@ -117,7 +135,17 @@ final class Browser implements AutoCloseable {
 
     /** Waits until a script returns true. */
     void await(String condition) {
-        new WebDriverWait(driver, PATIENCE).until(_ -> Boolean.TRUE.equals(script("return " + condition)));
+        new WebDriverWait(driver, LIMIT).until(_ -> Boolean.TRUE.equals(script("return " + condition)));
+    }
+
+    /** Stops the page's clock at 0; frames are drawn by {@link #frame} alone. */
+    void stopClock() {
+        script("performance.now = () => 0; window.requestAnimationFrame = frame => { window.nextFrame = frame; }");
+    }
+
+    /** Draws the frame that the page has asked for, at a time in milliseconds. */
+    void frame(int time) {
+        script("const frame = window.nextFrame; window.nextFrame = undefined; frame(arguments[0])", time);
     }
 
     /** Keeps a picture of what is on the screen, for people. */
@@ -125,10 +153,5 @@ final class Browser implements AutoCloseable {
         File shot = driver.getScreenshotAs(OutputType.FILE);
         Files.createDirectories(file.toAbsolutePath().getParent());
         Files.write(file, Files.readAllBytes(shot.toPath()));
-    }
-
-    @Override
-    public void close() {
-        driver.quit();
     }
 }

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,16 +30,9 @@ class MachinePageBrowserTest {
 
     @BeforeAll
     static void start() throws IOException {
-        browser = Browser.start();
+        browser = Browser.shared();
         model = Pages.model("p3.16xlarge");
         page = Files.writeString(folder.resolve("page.html"), MachinePage.html(model));
-    }
-
-    @AfterAll
-    static void stop() {
-        if (browser != null) {
-            browser.close();
-        }
     }
 
     @BeforeEach
@@ -220,7 +212,6 @@ class MachinePageBrowserTest {
 
     /** A sum over what a canvas shows. */
     private static int pixels(String canvas) {
-        browser.await("true");
         return ((Number) browser.script(
                         "const c = document.querySelector(arguments[0]);"
                                 + "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {"
@@ -233,13 +224,15 @@ class MachinePageBrowserTest {
 
     @Test
     void scheduleIsPlayedPausedAndScrubbed() {
-        browser.choose("#play-speed", "0.25 x");
+        browser.stopClock();
         browser.click("#play");
-        browser.await("document.querySelectorAll('#play-drawing .chunk').length > 3");
+        browser.frame(4000);
+        assertThat(browser.all("#play-drawing .chunk")).hasSizeGreaterThan(3);
         assertThat(browser.text("#play")).isEqualTo("Pause");
         browser.click("#play");
         String paused = browser.text("#play-text");
         assertThat(paused).contains(" of ").contains("chunks on");
+        browser.frame(5000);
         assertThat(browser.text("#play-text")).isEqualTo(paused);
         browser.slide("#play-time", 1000);
         assertThat(browser.all("#play-drawing .chunk")).isEmpty();
@@ -250,13 +243,18 @@ class MachinePageBrowserTest {
 
     @Test
     void playbackEndsByItselfAndStartsAgain() {
+        browser.stopClock();
         browser.choose("#play-speed", "4 x");
         browser.slide("#play-time", 900);
         browser.click("#play");
-        browser.await("document.getElementById('play').textContent === 'Play'");
+        browser.frame(100);
+        assertThat(browser.text("#play")).isEqualTo("Pause");
+        browser.frame(400);
+        assertThat(browser.text("#play")).isEqualTo("Play");
         assertThat(browser.find("#play-time").getAttribute("value")).isEqualTo("1000");
         browser.click("#play");
-        browser.await("Number(document.getElementById('play-time').value) < 900");
+        browser.frame(300);
+        assertThat(browser.find("#play-time").getAttribute("value")).isEqualTo("100");
     }
 
     @Test
@@ -295,7 +293,7 @@ class MachinePageBrowserTest {
         browser.choose("#table-choice", "Algorithms, of the chosen GPUs");
         assertThat(browser.text("#table")).contains("packing 85.7143 600/7 100");
         browser.click("#table-copy");
-        assertThat(browser.text("#table-text")).isEqualTo("6 rows copied");
+        browser.await("document.getElementById('table-text').textContent === '6 rows copied'");
         browser.script("const area = document.createElement('textarea'); area.id = 'pasted';"
                 + "document.querySelector('main').prepend(area); area.focus()");
         browser.find("#pasted").sendKeys(Keys.chord(Keys.CONTROL, "v"));

@@ -41,7 +41,7 @@ class MachinePageTest {
 
     @BeforeAll
     static void makePage() {
-        model = Pages.model(MACHINE);
+        model = Pages.model("p3.16xlarge");
         html = MachinePage.html(model);
     }
 

@@ -13,6 +13,8 @@ import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Pages for tests. */
 final class Pages {
@@ -24,6 +26,8 @@ final class Pages {
     private static final List<Gradients> MODELS = List.of(
             new Gradients("small", List.of(1000L, 20_000L, 300L)),
             new Gradients("large", List.of(1_000_000L, 4_000_000L)));
+
+    private static final Map<String, PageModel> PRESETS = new ConcurrentHashMap<>();
 
     private Pages() {}
 
@@ -44,8 +48,10 @@ final class Pages {
         }
     }
 
+    /** Returns the page of a preset, which is made once. */
     static PageModel model(String preset) {
-        return model(Presets.find(preset).orElseThrow());
+        return PRESETS.computeIfAbsent(
+                preset, name -> model(Presets.find(name).orElseThrow()));
     }
 
     static PageModel model(Machine machine) {

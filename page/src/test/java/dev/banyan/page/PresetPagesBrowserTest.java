@@ -7,7 +7,6 @@ import dev.banyan.topology.format.MachineReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,14 +24,7 @@ class PresetPagesBrowserTest {
     @BeforeAll
     static void start() throws IOException {
         large = page("mi250x8");
-        browser = Browser.start();
-    }
-
-    @AfterAll
-    static void stop() {
-        if (browser != null) {
-            browser.close();
-        }
+        browser = Browser.shared();
     }
 
     private static Path page(String preset) throws IOException {
@@ -50,8 +42,10 @@ class PresetPagesBrowserTest {
         assertThat(browser.text("#bound")).contains("GB/s");
         browser.click("[data-shown='all']");
         assertThat(browser.all("#drawing path[data-tree]")).isNotEmpty();
+        browser.stopClock();
         browser.click("#play");
-        browser.await("document.querySelectorAll('#play-drawing .chunk').length > 0");
+        browser.frame(6000);
+        assertThat(browser.all("#play-drawing .chunk")).isNotEmpty();
         assertThat(browser.console()).isEmpty();
     }
 

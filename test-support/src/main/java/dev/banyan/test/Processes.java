@@ -17,7 +17,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * Starts the processes of a test. If the test fails, prints what each of them wrote. Kills those that are left when the
- * test has ended. A test class holds it in an instance field with {@code @RegisterExtension}; any thread may use it.
+ * test has ended. A test class holds it in a field with {@code @RegisterExtension}, which must not be static if methods of
+ * the class run concurrently. Any thread may use it.
  */
 public final class Processes implements AfterTestExecutionCallback, AfterEachCallback {
     private final List<TestProcess> started = Collections.synchronizedList(new ArrayList<>());
@@ -97,11 +98,15 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
 
     @Override
     public void afterEach(ExtensionContext context) throws IOException, InterruptedException {
-        started.forEach(TestProcess::kill);
-        for (TestProcess process : List.copyOf(started)) {
+        List<TestProcess> all = List.copyOf(started);
+        started.clear();
+        all.forEach(TestProcess::kill);
+        for (TestProcess process : all) {
             process.awaitExit();
         }
-        for (Path folder : List.copyOf(mpiFolders)) {
+        List<Path> folders = List.copyOf(mpiFolders);
+        mpiFolders.clear();
+        for (Path folder : folders) {
             delete(folder);
         }
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  * Waits have no deadline of their own: the timeout of the test interrupts them. Any thread may call any method.
  */
 public final class TestProcess {
-    private static final int PRINTED_LINES = 200;
+    private static final int PRINTED_CHARS = 20_000;
     private static final long JSTACK_SECONDS = 20;
 
     private final String command;
@@ -30,9 +30,9 @@ public final class TestProcess {
         err = new Output(process.errorReader(StandardCharsets.UTF_8));
     }
 
-    /** The lines of one output that have been read, and how many of them somebody has waited for. */
+    /** What has been read of one output, and how much of it somebody has waited for. */
     private static final class Output {
-        private final List<String> lines = new ArrayList<>();
+        private final StringBuilder text = new StringBuilder();
         private int seen;
         private boolean ended;
 
@@ -41,19 +41,20 @@ public final class TestProcess {
         }
 
         private void read(BufferedReader reader) {
+            char[] chars = new char[1 << 13];
             try (reader) {
-                for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-                    add(line);
+                for (int count = reader.read(chars); count >= 0; count = reader.read(chars)) {
+                    append(new String(chars, 0, count));
                 }
             } catch (IOException e) {
-                add("(reading failed: " + e + ")");
+                append("(reading failed: " + e + ")\n");
             } finally {
                 end();
             }
         }
 
-        private synchronized void add(String line) {
-            lines.add(line);
+        private synchronized void append(String more) {
+            text.append(more);
             notifyAll();
         }
 
@@ -65,15 +66,18 @@ public final class TestProcess {
         /** Returns false if the output ends without the line. */
         synchronized boolean awaitLine(String line) throws InterruptedException {
             while (true) {
-                while (seen < lines.size()) {
-                    if (lines.get(seen++).equals(line)) {
+                int end = text.indexOf("\n", seen);
+                if (end >= 0) {
+                    boolean found = text.substring(seen, end).equals(line);
+                    seen = end + 1;
+                    if (found) {
                         return true;
                     }
-                }
-                if (ended) {
+                } else if (ended) {
                     return false;
+                } else {
+                    wait();
                 }
-                wait();
             }
         }
 
@@ -81,20 +85,12 @@ public final class TestProcess {
             while (!ended) {
                 wait();
             }
-            return text(0);
-        }
-
-        private synchronized String text(int from) {
-            StringBuilder text = new StringBuilder();
-            for (String line : lines.subList(from, lines.size())) {
-                text.append(line).append('\n');
-            }
             return text.toString();
         }
 
         synchronized String tail() {
-            int from = Math.max(0, lines.size() - PRINTED_LINES);
-            return (from > 0 ? "(" + from + " lines before)\n" : "") + text(from);
+            int from = Math.max(0, text.length() - PRINTED_CHARS);
+            return (from > 0 ? "(" + from + " characters before)\n" : "") + text.substring(from);
         }
     }
 
@@ -126,12 +122,12 @@ public final class TestProcess {
         return process.waitFor();
     }
 
-    /** Waits until standard output has ended, and returns all of it; each line ends with a line feed. */
+    /** Waits until standard output has ended, and returns all of it. */
     public String out() throws InterruptedException {
         return out.awaitEnd();
     }
 
-    /** Waits until standard error has ended, and returns all of it; each line ends with a line feed. */
+    /** Waits until standard error has ended, and returns all of it. */
     public String err() throws InterruptedException {
         return err.awaitEnd();
     }
@@ -175,7 +171,7 @@ public final class TestProcess {
         boolean alive = process.isAlive();
         StringBuilder report = new StringBuilder("process " + pid()
                 + (alive ? stopped ? " (stopped)" : " (running)" : " (exit status " + process.exitValue() + ")") + ": "
-                + command + "\n-- standard output\n" + out.tail() + "-- standard error\n" + err.tail());
+                + command + "\n-- standard output\n" + out.tail() + "\n-- standard error\n" + err.tail() + "\n");
         if (alive && !stopped) {
             List<ProcessHandle> handles = new ArrayList<>(List.of(process.toHandle()));
             handles.addAll(process.descendants().toList());

@@ -9,13 +9,11 @@ import dev.banyan.cli.CommandRun;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-@Timeout(60)
 class BenchTest {
     @Test
     void rowsHaveTheFieldsOfNcclTests() throws Exception {

@@ -8,10 +8,8 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What the original design says of its figures holds for ours. */
-@Timeout(120)
 class OriginalFiguresTest {
     private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
     private static final Profile PROFILE = Profiles.of(MACHINE);

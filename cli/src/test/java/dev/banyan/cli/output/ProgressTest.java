@@ -4,14 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class ProgressTest {
-    private final StringWriter err = new StringWriter();
+    private final CountDownLatch shown = new CountDownLatch(1);
+    private final StringWriter err = new StringWriter() {
+        @Override
+        public void flush() {
+            if (toString().contains("prepare")) {
+                shown.countDown();
+            }
+        }
+    };
 
     @AfterEach
     void noTerminal() {
@@ -22,9 +28,7 @@ class ProgressTest {
     void theLineComesBeforeTheFirstStepIsDone() throws InterruptedException {
         System.setProperty("banyan.progress", "true");
         try (Progress _ = Progress.start("prepare", 1, new PrintWriter(err, true))) {
-            while (!err.toString().contains("prepare")) {
-                TimeUnit.MILLISECONDS.sleep(50);
-            }
+            shown.await();
         }
         assertThat(err.toString()).as("the line is erased").endsWith("\r\u001b[K");
     }
