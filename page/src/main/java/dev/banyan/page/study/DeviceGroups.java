@@ -23,7 +23,7 @@ final class DeviceGroups {
         if (devices <= MOST_COMPLETE) {
             size = devices;
         } else {
-            while (count(size + 1) <= MOST_SETS) {
+            while (size < devices && count(size + 1) <= MOST_SETS) {
                 size++;
             }
         }

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class DeviceGroupsTest {
     @ParameterizedTest
-    @CsvSource({"2, 1, 2", "3, 4, 3", "4, 11, 4", "8, 247, 8", "10, 638, 5", "16, 697, 3"})
+    @CsvSource({"2, 1, 2", "3, 4, 3", "4, 11, 4", "8, 247, 8", "9, 502, 9", "10, 638, 5", "16, 697, 3"})
     void setsAreDistinctAndCounted(int devices, int sets, int largest) {
         DeviceGroups groups = new DeviceGroups(devices);
         List<String> names = groups.sets().stream().map(Arrays::toString).toList();
