@@ -18,19 +18,16 @@ import dev.banyan.topology.Presets;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Device programs on emulated GPUs give what the host backend gives. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class ProgramBackendTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final long LIMIT = 64 << 20;
     /** Lines up to 64 KiB of data. */
     private static final Tuning LINES = tuning(ProgramSizes.DEFAULT);
@@ -43,7 +40,7 @@ class ProgramBackendTest {
 
     private static Tuning tuning(ProgramSizes sizes) {
         return new Tuning(
-                Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false, ExecutorChoice.AUTO, sizes, 1, 3);
+                Moves.DEFAULT, GraphCache.MOST_NODES, FaultClock.STOPPED, false, ExecutorChoice.AUTO, sizes, 1, 3);
     }
 
     @AfterEach
