@@ -68,7 +68,14 @@ class CudaBackendTest {
             names = {"AUTO", "NCCL"},
             mode = EnumSource.Mode.EXCLUDE)
     void kindsOfCallsGiveTheBitsOfTheHost(AlgorithmChoice algorithm) {
-        compareKinds(algorithm, 5);
+        run(
+                algorithm,
+                (host, first, second) -> comparison.comparePairs(
+                        host,
+                        first,
+                        second,
+                        RandomChoices.ALGORITHMS.indexOf(algorithm),
+                        RandomChoices.ALGORITHMS.size()));
     }
 
     @ParameterizedTest
@@ -78,11 +85,15 @@ class CudaBackendTest {
             names = {"AUTO", "NCCL"},
             mode = EnumSource.Mode.EXCLUDE)
     void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
-        compareKinds(algorithm, 1);
+        run(algorithm, (host, first, second) -> comparison.compareKinds(host, first, second, algorithm.ordinal()));
     }
 
-    /** Six algorithms with a step of five run every kind, each by some algorithm. */
-    private void compareKinds(AlgorithmChoice algorithm, int step) {
+    /** Compares calls on the host and on two communicators on GPUs. */
+    private interface Comparing {
+        void run(Communicator host, Communicator first, Communicator second);
+    }
+
+    private void run(AlgorithmChoice algorithm, Comparing comparing) {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
@@ -94,8 +105,7 @@ class CudaBackendTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
                 Communicator second = Communicator.create(machine, config, copying)) {
-            comparison.compareKinds(
-                    host, first, second, List.of(AlgorithmChoice.values()).indexOf(algorithm), step);
+            comparing.run(host, first, second);
         }
         nothingIsLeft();
     }

@@ -197,7 +197,7 @@ class NcclTest {
     void aCallThatHangsTimesOutAndIsAborted() {
         AtomicLong step = new AtomicLong();
         AtomicLong nanos = new AtomicLong();
-        Tuning tuning = Tuning.DEFAULT.withNcclLibrary(nccl.file()).by(() -> nanos.addAndGet(step.get()));
+        var tuning = dev.banyan.cuda.Tuning.DEFAULT.withNcclLibrary(nccl.file()).by(() -> nanos.addAndGet(step.get()));
         try (CudaBackend backend =
                         new CudaBackend(new int[] {0, 1, 2, 3}, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20, tuning);
                 Communicator gpus = Communicator.create(MACHINE, named(), backend)) {

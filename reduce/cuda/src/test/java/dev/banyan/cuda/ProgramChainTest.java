@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ProgramChainTest {
     private static final int MEMORY = 1 << 20;
     private static final int SMALL_MEMORY = 1 << 14;
-    private static final int SEEDS = 20;
+    private static final int SEEDS = 12;
     /** 50,000 steps of an interleaving, in ns by its clock. */
     private static final long STEPS = 1_000_000;
 

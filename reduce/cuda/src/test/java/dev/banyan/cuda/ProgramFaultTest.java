@@ -39,6 +39,8 @@ class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private int met;
+    /** Whether the call that meets the fault has ended, so that no further time passes. */
+    private volatile boolean isOver;
 
     private enum Kind {
         FAIL,
@@ -123,6 +125,7 @@ class ProgramFaultTest {
     /** Some calls that are sound, and then one that meets the fault, if it comes so far. */
     private void check(Fault fault) {
         emulator.tell("devices 8 switched");
+        isOver = false;
         Machine machine = MACHINE.subset(IntStream.range(0, fault.ranks()).toArray());
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(fault.algorithm()))
@@ -154,6 +157,7 @@ class ProgramFaultTest {
                     emulator.tell(command);
                 }
                 Throwable thrown = run(fault, cuda, buffers, last);
+                isOver = last;
                 if (thrown != null) {
                     assertThat(last).as("%s", thrown).isTrue();
                     met++;
@@ -182,17 +186,19 @@ class ProgramFaultTest {
         };
     }
 
-    /** A lost flag lets the time of kernels pass as well, which then end by themselves. */
+    /** A lost flag lets the time of kernels pass as well, which may then end by themselves. */
     private LongSupplier clock(Fault fault) {
         if (fault.kind() != Kind.LOST_FLAG) {
             return new FaultClock(emulator);
         }
         AtomicLong nanos = new AtomicLong();
         return () -> {
-            if (emulator.count("faults") > 0 && nanos.compareAndSet(0, FaultClock.TIMEOUT.toNanos())) {
-                emulator.tell("timer " + 2 * TimeUnit.NANOSECONDS.toMicros(nanos.get()));
+            if (isOver || emulator.count("faults") == 0) {
+                return nanos.get();
             }
-            return nanos.get();
+            long now = nanos.addAndGet(FaultClock.TIMEOUT.toNanos());
+            emulator.tell("timer " + TimeUnit.NANOSECONDS.toMicros(now));
+            return now;
         };
     }
 

@@ -41,7 +41,7 @@ class ProgramMachinesTest {
 
     @Test
     void someMachinesGiveTheBitsOfTheHost() {
-        compare(20, 1);
+        compare(10, 1);
     }
 
     @Test
