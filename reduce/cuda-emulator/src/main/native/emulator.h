@@ -194,6 +194,7 @@ typedef struct {
     int initialized, driver_version, strict, free_waits, workers, devices;
     int enables_wait; /* cuCtxEnablePeerAccess waits for the work of both contexts */
     int patience; /* in seconds, after which a call that waits gives up; 0 for none */
+    double timer_ahead; /* us by which the clocks of kernels are ahead */
     int pageable_late; /* copies from pageable memory are under way when their calls return */
     int failed_work_errors; /* what waits for failed work ends with its error; else it stays where it is */
     uint64_t calls, shuffle;
@@ -274,6 +275,7 @@ CUresult wait_for_context(Context *context);
 /* Waits until something is done; 0 when patience has run out, which is noted, or at a reset. */
 int wait_a_while(const char *what, double since);
 CUresult stream_of(Handle handle, Stream **stream);
+int64_t count_hung(void);
 void run_hung(int code);
 /* Of a node of a graph. */
 void record_now(Op *by);

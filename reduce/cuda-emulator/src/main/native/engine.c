@@ -491,6 +491,12 @@ void resume_work(void) {
     pthread_cond_broadcast(&work_there);
 }
 
+int64_t count_hung(void) {
+    int64_t number = 0;
+    for (const Op *op = hung.first; op; op = op->queue) number++;
+    return number;
+}
+
 /* Ends what hangs with the code; with 0 it goes on. */
 void run_hung(int code) {
     List all = hung;

@@ -452,7 +452,7 @@ void nap(Warp *warp, const Instruction *in) {
 }
 
 void read_clock(Warp *warp, const Instruction *in) {
-    double us = warp->run->threads ? 0.02 * (double)counters.steps : now_us();
+    double us = emu.timer_ahead + (warp->run->threads ? 0.02 * (double)counters.steps : now_us());
     uint64_t ticks = (uint64_t)(in->offset == GLOBAL_TIMER ? 1e3 * us : 1530 * us); /* ns, or cycles of a V100 */
     EACH_LANE(l) set_register(warp, in->to[0], in->bytes, l, ticks);
 }

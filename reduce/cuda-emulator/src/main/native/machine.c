@@ -196,6 +196,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "pageable")) emu.pageable_late = !strcmp(w[0], "late");
     else if (!strcmp(word, "failed-work")) emu.failed_work_errors = !strcmp(w[0], "errors");
     else if (!strcmp(word, "clock")) return set_clock(w[0], text);
+    else if (!strcmp(word, "timer")) emu.timer_ahead = atof(w[0]);
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
     else if (!strcmp(word, "launches")) emu.launches_skipped = !strcmp(w[0], "skipped");
@@ -226,6 +227,7 @@ static void describe(void) {
     emu.workers = 4;
     emu.shuffle = 0;
     emu.patience = 0;
+    emu.timer_ahead = 0;
     emu.failed_work_errors = 0;
     emu.pageable_late = 0;
     set_clock("off", "");
@@ -425,6 +427,7 @@ static int64_t count_of(const char *what) {
         return (int64_t)((emu.clock > emu.host_clock ? emu.clock : emu.host_clock) - emu.first_clock + 0.5);
     }
     if (!strcmp(what, "stack depth")) return stack_depth();
+    if (!strcmp(what, "hung")) return count_hung();
     if (!strcmp(what, "calls")) return (int64_t)emu.calls;
     if (!strncmp(what, "kernels ", 8)) return count_kernels(what + 8);
     if (!strncmp(what, "calls ", 6)) {

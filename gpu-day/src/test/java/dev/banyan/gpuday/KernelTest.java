@@ -8,6 +8,7 @@ import jcuda.nvptxcompiler.JNvPTXCompiler;
 import jcuda.nvptxcompiler.nvPTXCompileResult;
 import jcuda.nvptxcompiler.nvPTXCompilerHandle;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,11 +29,18 @@ class KernelTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {70, 75, 80, 86, 89, 90})
+    @ValueSource(ints = {70, 90})
     void kernelsCompileFor(int architecture) {
         for (Kernel kernel : Kernel.all()) {
             compile(kernel, architecture);
         }
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @ValueSource(ints = {75, 80, 86, 89})
+    void kernelsCompileForArchitecturesBetween(int architecture) {
+        kernelsCompileFor(architecture);
     }
 
     @Test

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class PairWordsTest {
     private static final PairWords WORDS = new PairWords(1, 2);
 
-    private final int[] words = new int[1 << 12];
+    private final int[] words = new int[1 << 10];
 
     @BeforeEach
     void write() {

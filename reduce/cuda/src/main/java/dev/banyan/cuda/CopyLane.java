@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import jcuda.Pointer;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUmemorytype;
@@ -29,6 +30,7 @@ final class CopyLane {
 
     private final CudaDevice device;
     private final long timeoutNanos;
+    private final LongSupplier clock;
     private final DriverObjects objects;
     private final ReentrantLock lock = new ReentrantLock();
     private final CUstream stream;
@@ -37,10 +39,14 @@ final class CopyLane {
 
     private @Nullable HostBlock staging;
 
-    /** @param timeoutNanos how long one copy of the driver may take */
-    CopyLane(CudaDevice device, long timeoutNanos) {
+    /**
+     * @param timeoutNanos how long one copy of the driver may take
+     * @param clock the time, as {@link System#nanoTime()}
+     */
+    CopyLane(CudaDevice device, long timeoutNanos, LongSupplier clock) {
         this.device = device;
         this.timeoutNanos = timeoutNanos;
+        this.clock = clock;
         objects = new DriverObjects(device);
         try {
             stream = objects.stream();
@@ -230,7 +236,7 @@ final class CopyLane {
 
     /** Waits for the last copy of a half. */
     private void await(int half) {
-        int result = Waiting.until(() -> JCudaDriver.cuEventQuery(copied.get(half)), System.nanoTime() + timeoutNanos);
+        int result = Waiting.until(() -> JCudaDriver.cuEventQuery(copied.get(half)), clock, timeoutNanos);
         if (result == CUresult.CUDA_ERROR_NOT_READY) {
             throw late();
         }

@@ -30,8 +30,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
@@ -77,6 +77,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     private static final Set<CudaBackend> LIVING = new LinkedHashSet<>();
 
     private final long timeoutNanos;
+    private final LongSupplier clock;
     private final Ranks ranks;
     private final Company company;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
@@ -120,6 +121,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         freeClosed();
         int count = CudaDevices.count();
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
+        clock = tuning.clock();
         Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
         try {
             for (int ordinal : ordinals) {
@@ -134,7 +136,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
                     .toList());
             try (CallerContext _ = CallerContext.keep(ranks.leader())) {
                 for (CudaDevice device : opened.values()) {
-                    CopyLane lane = new CopyLane(device, timeoutNanos);
+                    CopyLane lane = new CopyLane(device, timeoutNanos, clock);
                     lanes.put(device, lane);
                     device.makeOne(lane);
                 }
@@ -155,7 +157,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
             abandon(List.copyOf(opened.values()));
             throw e;
         }
-        trials = new PeerTrials(timeoutNanos, tuning.triesPeers());
+        trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         executor = tuning.executor();
         platform = new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
@@ -454,7 +456,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
                     + " and kernels may still write there");
             return;
         }
-        Waiting.whileBusy(this::wouldWaitForSoundBackends, System.nanoTime() + timeoutNanos);
+        Waiting.whileBusy(this::wouldWaitForSoundBackends, clock, timeoutNanos);
         freeClosed();
         synchronized (LIVING) {
             if (ProcessFault.isThere()) {
@@ -484,9 +486,10 @@ public final class CudaBackend implements Backend, JoinableBackend {
         }
         for (CudaBackend backend : idle) {
             CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
-            try {
-                Completions.join(freed.copy().orTimeout(backend.timeoutNanos, TimeUnit.NANOSECONDS));
-            } catch (CompletionException e) {
+            Waiting.whileBusy(() -> !freed.isDone(), backend.clock, backend.timeoutNanos);
+            if (freed.isDone()) {
+                Completions.join(freed);
+            } else {
                 LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
                         + " process");
             }

@@ -79,6 +79,7 @@ final class LaunchQueue {
                 List.copyOf(devices),
                 memory,
                 timeoutNanos,
+                tuning.clock(),
                 tuning.firstFlag(),
                 tuning.launchThreads() == Tuning.FITTING
                         ? LaunchThreads.fitting(devices.size())

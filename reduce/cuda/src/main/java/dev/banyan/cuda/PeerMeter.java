@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.LongSupplier;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
@@ -40,6 +41,7 @@ public final class PeerMeter implements AutoCloseable {
     private final PeerAccess peers;
     private final long bytes;
     private final long deadlineNanos;
+    private final LongSupplier clock;
     private final Set<Gpu> stuck = new HashSet<>();
 
     /**
@@ -49,6 +51,11 @@ public final class PeerMeter implements AutoCloseable {
      * @throws CudaException if there is no driver or a GPU can't be used
      */
     public PeerMeter(List<Integer> ordinals, long bytes, Duration deadline) {
+        this(ordinals, bytes, deadline, System::nanoTime);
+    }
+
+    /** @param clock the time by which copies are late, as {@link System#nanoTime()} */
+    PeerMeter(List<Integer> ordinals, long bytes, Duration deadline, LongSupplier clock) {
         if (bytes < SMALL_BYTES || !deadline.isPositive()) {
             throw new IllegalArgumentException("copies of " + bytes + " bytes with a deadline of " + deadline
                     + "; give at least " + SMALL_BYTES + " bytes and a positive time");
@@ -56,6 +63,7 @@ public final class PeerMeter implements AutoCloseable {
         CudaLibrary.load();
         this.bytes = bytes;
         deadlineNanos = deadline.toNanos();
+        this.clock = clock;
         try {
             for (int ordinal : ordinals) {
                 gpus.add(new Gpu(ordinal, bytes));
@@ -67,7 +75,7 @@ public final class PeerMeter implements AutoCloseable {
         peers = new PeerAccess(
                 Ranks.of(gpus.stream().map(gpu -> gpu.device).toList()),
                 PeerRule.ALL,
-                new PeerTrials(deadlineNanos, false));
+                new PeerTrials(deadlineNanos, false, clock));
     }
 
     /** One GPU with what is sent, what arrives, and what is staged. */
@@ -296,7 +304,7 @@ public final class PeerMeter implements AutoCloseable {
 
     /** @throws LateException if the stream's work does not end before the deadline */
     private void await(CUstream stream, Gpu gpu) {
-        int result = Waiting.until(() -> JCudaDriver.cuStreamQuery(stream), System.nanoTime() + deadlineNanos);
+        int result = Waiting.until(() -> JCudaDriver.cuStreamQuery(stream), clock, deadlineNanos);
         if (result == CUresult.CUDA_ERROR_NOT_READY) {
             throw new LateException();
         }

@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
 import jcuda.driver.CUfunction;
@@ -52,6 +52,7 @@ final class PeerTrials {
 
     private final long deadlineNanos;
     private final boolean tries;
+    private final LongSupplier clock;
     /** Enablings that did not end in time. */
     private final Queue<CompletableFuture<Integer>> late = new ConcurrentLinkedQueue<>();
     /** What a device is tried with. */
@@ -60,9 +61,11 @@ final class PeerTrials {
     /**
      * @param timeoutNanos how long a collective may take
      * @param tries whether enabled access is tried; else the driver is believed
+     * @param clock the time, as {@link System#nanoTime()}
      */
-    PeerTrials(long timeoutNanos, boolean tries) {
+    PeerTrials(long timeoutNanos, boolean tries, LongSupplier clock) {
         this.tries = tries;
+        this.clock = clock;
         deadlineNanos = Math.min(timeoutNanos, MOST_NANOS);
     }
 
@@ -139,9 +142,8 @@ final class PeerTrials {
                                 : fault;
                     },
                     DriverThreads.NEW);
-            int result = call.copy()
-                    .completeOnTimeout(CUresult.CUDA_ERROR_NOT_READY, deadlineNanos, TimeUnit.NANOSECONDS)
-                    .join();
+            Waiting.whileBusy(() -> !call.isDone(), clock, deadlineNanos);
+            int result = call.isDone() ? call.join() : CUresult.CUDA_ERROR_NOT_READY;
             if (result == CUresult.CUDA_ERROR_NOT_READY) {
                 late.add(call);
                 noteStuck(
@@ -243,7 +245,7 @@ final class PeerTrials {
     }
 
     private void await(Side side) {
-        int result = Waiting.until(() -> JCudaDriver.cuStreamQuery(side.stream), System.nanoTime() + deadlineNanos);
+        int result = Waiting.until(() -> JCudaDriver.cuStreamQuery(side.stream), clock, deadlineNanos);
         if (result == CUresult.CUDA_ERROR_NOT_READY) {
             throw new LateException();
         }

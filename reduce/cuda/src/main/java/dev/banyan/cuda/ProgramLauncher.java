@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
@@ -70,7 +71,7 @@ final class ProgramLauncher {
     private final List<DriverStream> streams;
     private final ProgramMemory memory;
     private final LaunchThreads launching;
-    private final Pool<ProgramRun> runs = new Pool<>(() -> new ProgramRun(this, events()));
+    private final Pool<ProgramRun> runs;
     /** Room for the calls of a launch on one device. */
     private final Pool<HostBlock> batches = new Pool<>(this::batchBlock);
     /** Which set of slots the next launch takes, 0 or 1. */
@@ -84,11 +85,19 @@ final class ProgramLauncher {
      * @param devices all devices, in the order in which they first appear among the ranks
      * @param memory of the programs
      * @param timeoutNanos how long a block may wait
+     * @param clock the time, as {@link System#nanoTime()}
      * @param base greater than 0; the first value of flags
      * @param threads how many launch at once, at least 1
      */
-    ProgramLauncher(List<CudaDevice> devices, ProgramMemory memory, long timeoutNanos, long base, int threads) {
+    ProgramLauncher(
+            List<CudaDevice> devices,
+            ProgramMemory memory,
+            long timeoutNanos,
+            LongSupplier clock,
+            long base,
+            int threads) {
         this.memory = memory;
+        runs = new Pool<>(() -> new ProgramRun(this, events(), clock));
         this.base = base;
         lanes = devices.stream().map(device -> new Lane(device, timeoutNanos)).toList();
         streams = lanes.stream().map(lane -> lane.stream).toList();

@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import java.util.List;
+import java.util.function.LongSupplier;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
@@ -14,16 +15,21 @@ final class ProgramRun extends Run {
 
     private final ProgramLauncher launcher;
     private final List<CUevent> ended;
+    private final LongSupplier clock;
     private List<ProgramBatch.Member> members = List.of();
     private long lastBase;
     private List<HostBlock> batches = List.of();
     private long stopBefore;
     private boolean isStopping;
 
-    /** @param ended to be recorded behind it on each device */
-    ProgramRun(ProgramLauncher launcher, List<CUevent> ended) {
+    /**
+     * @param ended to be recorded behind it on each device
+     * @param clock the time, as {@link System#nanoTime()}
+     */
+    ProgramRun(ProgramLauncher launcher, List<CUevent> ended, LongSupplier clock) {
         this.launcher = launcher;
         this.ended = ended;
+        this.clock = clock;
     }
 
     /**
@@ -114,10 +120,10 @@ final class ProgramRun extends Run {
     boolean stop() {
         if (!isStopping) {
             isStopping = true;
-            stopBefore = System.nanoTime() + GRACE_NANOS;
+            stopBefore = clock.getAsLong() + GRACE_NANOS;
             launcher.stop();
         }
-        return System.nanoTime() < stopBefore;
+        return clock.getAsLong() - stopBefore < 0;
     }
 
     @Override

@@ -465,7 +465,8 @@ final class Runs {
                     look();
                     return hasWatchedRuns();
                 },
-                System.nanoTime() + Long.MAX_VALUE);
+                clock,
+                Long.MAX_VALUE);
         boolean late;
         lock.lock();
         try {
@@ -483,7 +484,7 @@ final class Runs {
         if (late || ProcessFault.isThere()) {
             return;
         }
-        Waiting.whileBusy(this::isStreamBusy, System.nanoTime() + timeoutNanos);
+        Waiting.whileBusy(this::isStreamBusy, clock, timeoutNanos);
     }
 
     private boolean hasWatchedRuns() {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param moves how graphs move data
  * @param graphNodes bound of the nodes of all graphs
- * @param clock the time by which runs time out, in ns, as {@link System#nanoTime()}
+ * @param clock the time by which runs, copies and trials time out, in ns, as {@link System#nanoTime()}
  * @param triesPeers whether peer access is tried before it is used
  * @param executor what runs schedules
  * @param sizes how device programs are cut
@@ -62,6 +62,11 @@ record Tuning(
     /** The same without trials of peer access. */
     Tuning believing() {
         return new Tuning(moves, graphNodes, clock, false, executor, sizes, firstFlag, launchThreads, ncclLibrary);
+    }
+
+    /** The same with another clock. */
+    Tuning by(LongSupplier other) {
+        return new Tuning(moves, graphNodes, other, triesPeers, executor, sizes, firstFlag, launchThreads, ncclLibrary);
     }
 
     /** The same with a choice of what runs schedules. */

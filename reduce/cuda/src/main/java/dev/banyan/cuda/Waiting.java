@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import jcuda.driver.CUresult;
 
 /**
@@ -63,26 +64,27 @@ final class Waiting {
     }
 
     /**
-     * Waits until something is no longer busy, or the deadline has passed.
+     * Waits until something is no longer busy, or the timeout has passed.
      *
-     * @param deadline value of {@link System#nanoTime()}
+     * @param clock the time, as {@link System#nanoTime()}
      */
-    static void whileBusy(BooleanSupplier busy, long deadline) {
-        until(() -> busy.getAsBoolean() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS, deadline);
+    static void whileBusy(BooleanSupplier busy, LongSupplier clock, long timeoutNanos) {
+        until(() -> busy.getAsBoolean() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS, clock, timeoutNanos);
     }
 
     /**
-     * Asks until the answer is another one than CUDA_ERROR_NOT_READY, or the deadline has passed.
+     * Asks until the answer is another one than CUDA_ERROR_NOT_READY, or the timeout has passed.
      *
      * @param query cuEventQuery or cuStreamQuery
-     * @param deadline value of {@link System#nanoTime()}
+     * @param clock the time, as {@link System#nanoTime()}
      * @return the last answer
      */
-    static int until(IntSupplier query, long deadline) {
+    static int until(IntSupplier query, LongSupplier clock, long timeoutNanos) {
         Waiting waiting = new Waiting();
+        long begun = clock.getAsLong();
         boolean interrupted = false;
         int result = query.getAsInt();
-        while (result == CUresult.CUDA_ERROR_NOT_READY && System.nanoTime() - deadline < 0) {
+        while (result == CUresult.CUDA_ERROR_NOT_READY && clock.getAsLong() - begun < timeoutNanos) {
             waiting.pause();
             interrupted |= Thread.interrupted();
             result = query.getAsInt();

@@ -34,10 +34,10 @@ import org.junit.jupiter.api.Timeout;
  * Collectives while another thread of the caller captures a graph, in the mode that lets no thread of the process make
  * calls that could spoil it, and on a stream that the default stream waits for.
  */
-@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CallerCaptureTest {
     private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final int COUNT = 1000;
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
@@ -81,7 +81,8 @@ class CallerCaptureTest {
     }
 
     private static CudaBackend backend() {
-        return new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 << 20);
+        return new CudaBackend(
+                new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 << 20, Tuning.DEFAULT.by(FaultClock.STOPPED));
     }
 
     @Test

@@ -21,19 +21,16 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import jcuda.driver.CUcontext;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the caller has made current stays so, whatever is called and whether it fails. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class CallerContextTest {
     private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final long LIMIT = 64 << 20;
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
@@ -156,6 +153,11 @@ class CallerContextTest {
     }
 
     private static CudaBackend backend(ExecutorChoice executor) {
-        return new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, LIMIT, Tuning.DEFAULT.with(executor));
+        return new CudaBackend(
+                new int[] {0, 1},
+                PATIENCE,
+                PeerRule.ALL,
+                LIMIT,
+                Tuning.DEFAULT.by(FaultClock.STOPPED).with(executor));
     }
 }

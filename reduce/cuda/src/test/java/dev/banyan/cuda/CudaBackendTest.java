@@ -30,7 +30,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUpointer_attribute;
@@ -39,21 +38,20 @@ import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The CUDA backend on an emulated p3.16xlarge gives what the host backend gives. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class CudaBackendTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final long MEBIBYTE = 1 << 20;
     /** Short pieces, few places, and never a load from a peer. */
     private static final Tuning COPIES =
-            new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, true);
+            new Tuning(new Moves(512, 64, 2, 0), GraphCache.MOST_NODES, FaultClock.STOPPED, true);
 
-    private static final Tuning GRAPHS = Tuning.DEFAULT.with(ExecutorChoice.GRAPH);
+    private static final Tuning DEFAULT = Tuning.DEFAULT.by(FaultClock.STOPPED);
+    private static final Tuning GRAPHS = DEFAULT.with(ExecutorChoice.GRAPH);
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
     private final SplittableRandom random = new SplittableRandom(7);
@@ -70,7 +68,14 @@ class CudaBackendTest {
             names = {"AUTO", "NCCL"},
             mode = EnumSource.Mode.EXCLUDE)
     void kindsOfCallsGiveTheBitsOfTheHost(AlgorithmChoice algorithm) {
-        compareKinds(algorithm, 5);
+        run(
+                algorithm,
+                (host, first, second) -> comparison.comparePairs(
+                        host,
+                        first,
+                        second,
+                        RandomChoices.ALGORITHMS.indexOf(algorithm),
+                        RandomChoices.ALGORITHMS.size()));
     }
 
     @ParameterizedTest
@@ -80,11 +85,15 @@ class CudaBackendTest {
             names = {"AUTO", "NCCL"},
             mode = EnumSource.Mode.EXCLUDE)
     void everyKindOfCallGivesTheBitsOfTheHost(AlgorithmChoice algorithm) {
-        compareKinds(algorithm, 1);
+        run(algorithm, (host, first, second) -> comparison.compareKinds(host, first, second, algorithm.ordinal()));
     }
 
-    /** Six algorithms with a step of five run every kind, each by some algorithm. */
-    private void compareKinds(AlgorithmChoice algorithm, int step) {
+    /** Compares calls on the host and on two communicators on GPUs. */
+    private interface Comparing {
+        void run(Communicator host, Communicator first, Communicator second);
+    }
+
+    private void run(AlgorithmChoice algorithm, Comparing comparing) {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
@@ -96,8 +105,7 @@ class CudaBackendTest {
                 Communicator host = Communicator.create(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
                 Communicator second = Communicator.create(machine, config, copying)) {
-            comparison.compareKinds(
-                    host, first, second, List.of(AlgorithmChoice.values()).indexOf(algorithm), step);
+            comparing.run(host, first, second);
         }
         nothingIsLeft();
     }
@@ -109,7 +117,8 @@ class CudaBackendTest {
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.MULTI_TREE))
                 .set(HostBackend.THREADS, 1)
                 .build();
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend =
+                        new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, DEFAULT);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
@@ -190,7 +199,7 @@ class CudaBackendTest {
         int bytes = 9 << 20;
         byte[] values = new byte[bytes];
         random.nextBytes(values);
-        try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE)) {
+        try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT)) {
             MemorySegment device = backend.allocate(0, bytes + 4L);
             // The backend keeps the staging memory that the first copy takes.
             backend.copyToDevice(device, MemorySegment.ofArray(new byte[1]));
@@ -248,7 +257,7 @@ class CudaBackendTest {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         int[] devices = IntStream.range(0, 8).toArray();
         emulator.tell("pageable late", "shuffle 5");
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, DEFAULT);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
                 Arena arena = Arena.ofShared()) {
             int count = 3000;
@@ -261,7 +270,7 @@ class CudaBackendTest {
             List<MemorySegment> buffers = IntStream.range(0, 8)
                     .mapToObj(rank -> cuda.allocate(rank, 4L * count))
                     .toList();
-            for (int round = 0; round < 40; round++) {
+            for (int round = 0; round < 12; round++) {
                 int sum = 0;
                 for (int rank = 0; rank < 8; rank++) {
                     Arrays.fill(values, random.nextInt(1000));
@@ -351,7 +360,7 @@ class CudaBackendTest {
     void aCallTakesItsPlaceInTheCallersStreams() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
         CallersStreams streams = new CallersStreams(emulator, 2);
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, DEFAULT);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             CollectiveCall call = CallersStreams.sum(cuda);
             cuda.run(call);
@@ -370,14 +379,14 @@ class CudaBackendTest {
                 .set(HostBackend.THREADS, 1)
                 .build();
         int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 4 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 2 * MEBIBYTE, DEFAULT);
                 Communicator host = Communicator.create(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             long before = emulator.count("calls cuMemAlloc");
-            comparison.compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 1_000_000, 0);
+            comparison.compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 500_000, 0);
             assertThat(emulator.count("calls cuMemAlloc")).isGreaterThan(before);
         }
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             List<MemorySegment> buffers = IntStream.range(0, 8)
                     .mapToObj(rank -> cuda.allocate(rank, 4_000_000))
@@ -437,7 +446,7 @@ class CudaBackendTest {
             EmulatedGpus.open(mapped.get(1), 2, 0);
             sums(cuda, buffers);
         }
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE, DEFAULT);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             sums(cuda, List.of(EmulatedGpus.mapped(0, 1), EmulatedGpus.mapped(1, 1)));
         }
@@ -464,7 +473,7 @@ class CudaBackendTest {
     @Test
     void wrongBuffersAreRefused() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE);
+        try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, DEFAULT);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend);
                 Arena arena = Arena.ofShared()) {
             MemorySegment good = cuda.allocate(0, 64);
@@ -495,7 +504,7 @@ class CudaBackendTest {
                     DataType.F32,
                     ReduceOp.SUM);
         }
-        assertThatThrownBy(() -> new CudaBackend(new int[] {0, 8}, PATIENCE, PeerRule.ALL, MEBIBYTE))
+        assertThatThrownBy(() -> new CudaBackend(new int[] {0, 8}, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("device 8; this machine has 8, 0..7");
         nothingIsLeft();

@@ -17,6 +17,8 @@ import java.util.SplittableRandom;
 /** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs, of the ranks that are held here.
  * */
 final class HostComparison {
+    private static final long[] COUNTS = {0, 1, 3, 8, 257, 4099};
+
     private final SplittableRandom random;
 
     /** @param random chooses the bits of the inputs */
@@ -77,23 +79,47 @@ final class HostComparison {
     }
 
     /**
-     * Runs collectives, types and operations, in and out of place, by turns on one of two communicators on GPUs.
+     * Runs those of some calls that fall to one of several algorithms. Over all algorithms, each two of an algorithm, a
+     * collective, a type, an operation, a place, a count, an alignment and a communicator on GPUs meet in a call.
+     */
+    void comparePairs(Communicator host, Communicator even, Communicator odd, int algorithm, int algorithms) {
+        Collective[] collectives = Collective.values();
+        DataType[] types = DataType.values();
+        ReduceOp[] ops = ReduceOp.values();
+        int[] sizes = {algorithms, collectives.length, types.length, ops.length, 2, COUNTS.length, 2, 2};
+        for (int[] row : CoveringArray.rows(sizes, each -> {
+            each[3] = collectives[each[1]].reduces() ? each[3] : ReduceOp.SUM.ordinal();
+            return each;
+        })) {
+            if (row[0] == algorithm) {
+                DataType type = types[row[2]];
+                compare(
+                        host,
+                        row[7] == 0 ? even : odd,
+                        collectives[row[1]],
+                        type,
+                        ops[row[3]],
+                        row[4] == 0,
+                        COUNTS[row[5]],
+                        (long) row[6] * type.bytes());
+            }
+        }
+    }
+
+    /**
+     * Runs all collectives, types and operations, in and out of place, by turns on one of two communicators on GPUs.
      *
      * @param first turn, from which counts and alignments follow
-     * @param step runs each step-th kind; 1 runs every one
      */
-    void compareKinds(Communicator host, Communicator even, Communicator odd, int first, int step) {
-        long[] counts = {0, 1, 3, 8, 257, 4099};
+    void compareKinds(Communicator host, Communicator even, Communicator odd, int first) {
         int turn = first;
         for (Collective collective : Collective.values()) {
             for (DataType type : DataType.values()) {
                 for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
                     for (boolean inPlace : new boolean[] {true, false}) {
-                        long count = counts[turn / 2 % counts.length];
-                        if (turn++ % step == 0) {
-                            Communicator cuda = turn / step % 2 == 0 ? even : odd;
-                            compare(host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
-                        }
+                        long count = COUNTS[turn / 2 % COUNTS.length];
+                        Communicator cuda = turn++ % 2 == 0 ? even : odd;
+                        compare(host, cuda, collective, type, op, inPlace, count, turn % 3 == 0 ? type.bytes() : 0);
                     }
                 }
             }

@@ -14,7 +14,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import java.util.Arrays;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -26,13 +25,11 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The emulated driver finds each kind of missing order, and nothing where the order is complete. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class InterleavingTest {
     private static final int SEEDS = 20;
     private static final String HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n";

@@ -11,42 +11,50 @@ import dev.banyan.topology.Presets;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * A process that joins with ranks on GPUs. Arguments: what it does, the number of all ranks, the devices of its own, an
- * algorithm, and how often. It prints a line after each call, and why the last one failed.
+ * A process that joins other ones with ranks on GPUs, once for each case. A case is what it does, the number of all
+ * ranks, the devices of its own, an algorithm, how often, and the executor, separated by colons. It prints a line after
+ * each call, and one that tells how the case ended.
  */
 final class JoinedGpuProgram {
     private JoinedGpuProgram() {}
 
     @SuppressWarnings("SystemOut")
-    public static void main(String[] arguments) {
+    public static void main(String[] cases) {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-        int ranks = Integer.parseInt(arguments[1]);
-        int[] devices = List.of(arguments[2].split(",", -1)).stream()
+        for (int c = 0; c < cases.length; c++) {
+            run(List.of(cases[c].split(":", -1)), System.getenv("BANYAN_RENDEZVOUS") + c, out);
+        }
+    }
+
+    private static void run(List<String> words, String rendezvous, PrintStream out) {
+        int ranks = Integer.parseInt(words.get(1));
+        int[] devices = List.of(words.get(2).split(",", -1)).stream()
                 .mapToInt(Integer::parseInt)
                 .toArray();
         Config config = Config.builder()
-                .set(Planner.ALGORITHM.name(), arguments[3])
+                .set(Planner.ALGORITHM.name(), words.get(3))
                 .set("BANYAN_RANK", System.getenv("BANYAN_RANK"))
                 .set("BANYAN_WORLD_SIZE", System.getenv("BANYAN_WORLD_SIZE"))
-                .set("BANYAN_RENDEZVOUS", System.getenv("BANYAN_RENDEZVOUS"))
-                .set("BANYAN_TIMEOUT_MS", System.getenv("BANYAN_TIMEOUT_MS"))
-                .set("BANYAN_CUDA_EXECUTOR", System.getenv("BANYAN_CUDA_EXECUTOR"))
+                .set("BANYAN_RENDEZVOUS", rendezvous)
+                .set("BANYAN_CUDA_EXECUTOR", words.get(5))
+                .set(Communicator.TIMEOUT, Duration.ofHours(1))
                 .build();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());
-        int times = Integer.parseInt(arguments[4]);
+        int times = Integer.parseInt(words.get(4));
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
-            switch (arguments[0]) {
+            switch (words.get(0)) {
                 case "compare" -> compare(ranked, config, joined, times, out);
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
-                default -> throw new IllegalArgumentException(arguments[0]);
+                default -> throw new IllegalArgumentException(words.get(0));
             }
             out.println("done");
         } catch (RuntimeException | AssertionError e) {

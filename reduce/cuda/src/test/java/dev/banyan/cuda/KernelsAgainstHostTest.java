@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.BiFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import jcuda.Pointer;
@@ -39,6 +40,7 @@ import jcuda.driver.CUfunction;
 import jcuda.driver.CUmodule;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -71,9 +73,23 @@ class KernelsAgainstHostTest {
         assertThat(emulator.problems()).isEmpty();
     }
 
+    /** Each count has each placement with some number of inputs. */
     @ParameterizedTest
     @EnumSource(DataType.class)
     void reductionsHaveTheBitsOfTheHost(DataType type) {
+        compareReductions(
+                type, (inputs, count) -> List.of(Placement.values()[(inputs + count) % Placement.values().length]));
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @EnumSource(DataType.class)
+    void reductionsOfEachPlacementHaveTheBitsOfTheHost(DataType type) {
+        compareReductions(type, (_, _) -> List.of(Placement.values()));
+    }
+
+    /** @param placements for a number of inputs and an index of a count */
+    private void compareReductions(DataType type, BiFunction<Integer, Integer, List<Placement>> placements) {
         enter(0);
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
@@ -97,21 +113,27 @@ class KernelsAgainstHostTest {
                         continue;
                     }
                     host.run(CollectiveCall.reduce(values, expected, MOST_COUNT, type, op, 0));
-                    compare(type, op, values, expected, memory);
+                    compare(type, op, values, expected, memory, placements);
                 }
             }
         }
     }
 
     private void compare(
-            DataType type, ReduceOp op, List<MemorySegment> values, MemorySegment expected, CUdeviceptr[] memory) {
+            DataType type,
+            ReduceOp op,
+            List<MemorySegment> values,
+            MemorySegment expected,
+            CUdeviceptr[] memory,
+            BiFunction<Integer, Integer, List<Placement>> placements) {
         Kernel kernel = new Kernel.Reduce(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type), values.size());
         CUmodule module = new CUmodule();
         CUfunction function = new CUfunction();
         ok(JCudaDriver.cuModuleLoadData(module, kernel.ptx()));
         ok(JCudaDriver.cuModuleGetFunction(function, module, kernel.name()));
-        for (int count : COUNTS) {
-            for (Placement placement : Placement.values()) {
+        for (int c = 0; c < COUNTS.length; c++) {
+            int count = COUNTS[c];
+            for (Placement placement : placements.apply(values.size(), c)) {
                 int bytes = count * type.bytes();
                 int shift = type.bytes() * random.nextInt(1, 16);
                 CUdeviceptr[] addresses = new CUdeviceptr[values.size() + 1];

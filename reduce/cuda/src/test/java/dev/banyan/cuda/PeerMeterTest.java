@@ -7,16 +7,13 @@ import dev.banyan.cuda.PairFigures.Outcome;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What timed copies find on emulated machines that are sound, corrupt and stuck. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class PeerMeterTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = FaultClock.TIMEOUT;
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
 
@@ -87,9 +84,10 @@ class PeerMeterTest {
     @Test
     void aStuckCopyEndsTheTrialsOfItsDevicesAlone() {
         emulator.tell("stall 0 1");
-        // Long enough for a sound copy on a busy machine.
-        try (PeerMeter meter = new PeerMeter(List.of(0, 1, 2, 3), 4096, Duration.ofSeconds(2))) {
+        FaultClock clock = new FaultClock(emulator);
+        try (PeerMeter meter = new PeerMeter(List.of(0, 1, 2, 3), 4096, FaultClock.TIMEOUT, clock)) {
             assertThat(meter.measure(0, 1).peer()).isEqualTo(Outcome.STUCK);
+            clock.goBy(Duration.ZERO);
             assertThat(meter.measure(1, 2).peer()).isEqualTo(Outcome.NOT_TRIED);
             assertThat(meter.measure(2, 3).peer()).isEqualTo(Outcome.RIGHT);
         } finally {

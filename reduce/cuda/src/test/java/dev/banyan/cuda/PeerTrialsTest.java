@@ -28,43 +28,48 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peer access that the driver grants and that does not work. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PeerTrialsTest {
     private static final Machine FOUR =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** What a trial may take, at most. */
+    private static final Duration TRIAL = Duration.ofSeconds(2);
+    /** No collective of the tests calls it. */
+    private static final String TRIAL_KERNEL = new Kernel.Reduce(ReduceOp.MAX, Element.I32, 2).name();
     /** More than kernels load from peers, and less. */
     private static final int[] COUNTS = {200_000, 1000};
 
     private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final FaultClock clock = new FaultClock(emulator);
 
     /** A copy from a device, and a kernel's load on it, take bytes over the two ways of a pair. */
     @ParameterizedTest
     @ValueSource(strings = {"corrupt 0 1", "corrupt 1 0", "stall 2 3", "stall 3 2"})
     void aPairThatDoesNotWorkGoesThroughTheHost(String trouble) {
         emulator.tell(trouble);
-        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder()));
-        long kernels = emulator.count("kernels");
-        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder()));
-        assertThat(emulator.count("kernels") - kernels)
-                .as("no trial in the same process again")
-                .isEqualTo(runsOnce());
+        assertSums();
+        long kernels = trialKernels();
+        assertThat(kernels).isPositive();
+        assertSums();
+        assertThat(trialKernels()).as("no trial in the same process again").isEqualTo(kernels);
         if (trouble.startsWith("stall")) {
             assertThat(emulator.count("bytes")).as("what the stuck trial holds").isPositive();
             emulator.tell("release 0");
-            while (emulator.count("bytes") > 0) {
-                new CudaBackend(new int[] {2, 3}, PATIENCE, PeerRule.ALL, 64 << 20).close();
-            }
+            awaitFreeing(0);
         }
         assertThat(emulator.count("bytes")).isZero();
         assertThat(emulator.problems()).isEmpty();
     }
 
-    /** Kernels of the same collectives where nothing is tried. */
-    private long runsOnce() {
-        long kernels = emulator.count("kernels");
-        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder().set(CudaBackendProvider.PEER_ACCESS, false)));
-        return emulator.count("kernels") - kernels;
+    private long trialKernels() {
+        return emulator.count("kernels " + TRIAL_KERNEL);
+    }
+
+    /** What hung ends soon after it is released, and its memory is freed when another backend is closed after that. */
+    private void awaitFreeing(long others) {
+        while (emulator.count("bytes") > others) {
+            new CudaBackend(new int[] {2, 3}, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20).close();
+        }
     }
 
     /** Calls of the driver for another trial could wait for the stuck one. */
@@ -73,7 +78,7 @@ class PeerTrialsTest {
         emulator.tell("stall 2 3");
         List<CudaDevice> devices =
                 IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
-        PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos(), true);
+        PeerTrials trials = new PeerTrials(FaultClock.TIMEOUT.toNanos(), true, clock);
         PeerAccess peers = new PeerAccess(Ranks.of(devices), PeerRule.ALL, trials);
         assertThat(peers.reaches(2, 3)).isFalse();
         List<Long> made = made();
@@ -83,11 +88,12 @@ class PeerTrialsTest {
         assertThat(peers.reaches(3, 2)).isFalse();
         assertThat(peers.reaches(1, 2)).isFalse();
         assertThat(peers.reaches(3, 0)).isFalse();
-        PeerTrials others = new PeerTrials(PATIENCE.toNanos(), true);
+        PeerTrials others = new PeerTrials(FaultClock.TIMEOUT.toNanos(), true, FaultClock.STOPPED);
         assertThat(new PeerAccess(Ranks.of(devices), PeerRule.ALL, others).reaches(0, 2))
                 .as("of another backend")
                 .isFalse();
         assertThat(made()).as("what trials made").isEqualTo(made);
+        clock.goBy(Duration.ZERO);
         assertThat(peers.reaches(0, 1)).isTrue();
         emulator.tell("release 0");
         while (trials.isBusy()) {
@@ -106,19 +112,19 @@ class PeerTrialsTest {
         hangOnDeviceOne();
         List<CudaDevice> devices =
                 IntStream.range(0, 4).mapToObj(CudaDevice::new).toList();
-        PeerTrials trials = new PeerTrials(Duration.ofMillis(200).toNanos(), tries);
+        String enabling = "calls cuCtxEnablePeerAccess";
+        PeerTrials trials = new PeerTrials(
+                FaultClock.TIMEOUT.toNanos(), tries, () -> emulator.count(enabling) > 0 ? clock.getAsLong() : 0);
         PeerAccess peers = new PeerAccess(Ranks.of(devices), PeerRule.ALL, trials);
-        EmulatedGpus.within(
-                PATIENCE,
-                () -> assertThat(peers.reaches(0, 1)).as("behind hung work").isFalse());
+        assertThat(peers.reaches(0, 1)).as("behind hung work").isFalse();
         assertThat(trials.isBusy()).isTrue();
-        long enablings = emulator.count("calls cuCtxEnablePeerAccess");
+        long enablings = emulator.count(enabling);
         assertThat(peers.reaches(1, 0)).isFalse();
         assertThat(peers.reaches(3, 0)).isFalse();
-        PeerTrials others = new PeerTrials(PATIENCE.toNanos(), tries);
+        PeerTrials others = new PeerTrials(FaultClock.TIMEOUT.toNanos(), tries, FaultClock.STOPPED);
         PeerAccess ofAnother = new PeerAccess(Ranks.of(devices), PeerRule.ALL, others);
         assertThat(ofAnother.reaches(1, 2)).isFalse();
-        assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isEqualTo(enablings);
+        assertThat(emulator.count(enabling)).isEqualTo(enablings);
         assertThat(ofAnother.reaches(2, 3)).as("elsewhere").isTrue();
         emulator.tell("release 0");
         while (trials.isBusy()) {
@@ -133,12 +139,10 @@ class PeerTrialsTest {
     void aBackendWaitsForNoEnabling() {
         hangOnDeviceOne();
         long others = emulator.count("bytes");
-        EmulatedGpus.within(PATIENCE, () -> assertSums(Config.builder()));
+        assertSums();
         assertThat(emulator.count("bytes")).as("kept for the enabling").isGreaterThan(others);
         emulator.tell("release 0");
-        while (emulator.count("bytes") > others) {
-            new CudaBackend(new int[] {2, 3}, PATIENCE, PeerRule.ALL, 64 << 20).close();
-        }
+        awaitFreeing(others);
         assertThat(emulator.problems()).isEmpty();
     }
 
@@ -157,19 +161,32 @@ class PeerTrialsTest {
 
     @Test
     void theTrialIsLeftOutOnDemand() {
-        assertSums(Config.builder().set(CudaBackendProvider.PEER_TRIAL, false));
-        long believed = emulator.count("kernels");
-        assertSums(Config.builder());
-        assertThat(emulator.count("kernels") - believed).isGreaterThan(believed);
+        Config config =
+                Config.builder().set(CudaBackendProvider.PEER_TRIAL, false).build();
+        try (Backend backend = new CudaBackendProvider().open(FOUR, config, 0, 1, 2, 3)) {
+            assertSums(backend);
+        }
+        assertThat(trialKernels()).isZero();
+        assertSums();
+        assertThat(trialKernels()).isPositive();
         assertThat(emulator.count("bytes")).isZero();
     }
 
-    private void assertSums(Config.Builder builder) {
-        Config config = builder.set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
-                .set(Communicator.TIMEOUT, Duration.ofSeconds(2))
+    /** While work hangs, trials are late and collectives are not. */
+    private void assertSums() {
+        clock.goBy(TRIAL);
+        try (CudaBackend backend = new CudaBackend(
+                new int[] {0, 1, 2, 3}, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20, Tuning.DEFAULT.by(clock))) {
+            assertSums(backend);
+            clock.goBy(FaultClock.TIMEOUT);
+        }
+    }
+
+    private static void assertSums(Backend backend) {
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
                 .build();
-        try (Backend backend = new CudaBackendProvider().open(FOUR, config, 0, 1, 2, 3);
-                Communicator cuda = Communicator.create(FOUR, config, backend)) {
+        try (Communicator cuda = Communicator.create(FOUR, config, backend)) {
             for (int count : COUNTS) {
                 int[] values = new int[count];
                 Arrays.fill(values, 3);

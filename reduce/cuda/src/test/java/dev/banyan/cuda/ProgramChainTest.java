@@ -8,22 +8,19 @@ import dev.banyan.cuda.ProgramStatus.Code;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Blocks of several emulated GPUs that wait for each other: what they compute, how they stop, and seeded defects. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class ProgramChainTest {
     private static final int MEMORY = 1 << 20;
     private static final int SMALL_MEMORY = 1 << 14;
-    private static final int SEEDS = 20;
+    private static final int SEEDS = 12;
     /** 50,000 steps of an interleaving, in ns by its clock. */
     private static final long STEPS = 1_000_000;
 
@@ -143,12 +140,14 @@ class ProgramChainTest {
     @EnumSource(Protocol.class)
     void theAbortWordEndsAllBlocks(Protocol protocol) {
         ProgramChain chain = chain(new Shape(2, 2, 64, 32, 2, 0, protocol, 2));
-        assertThat(codesAfterAbort(chain)).hasSize(chain.blocksOf(0)).containsOnly(Code.ABORTED);
+        assertThat(codesAfterAbort(chain, ProgramGpu.TIMEOUT))
+                .hasSize(chain.blocksOf(0))
+                .containsOnly(Code.ABORTED);
         assertThat(chain.gpu(0).done()).isZero();
     }
 
-    private static List<Code> codesAfterAbort(ProgramChain chain) {
-        chain.launch(0, 64, 500_000_000);
+    private static List<Code> codesAfterAbort(ProgramChain chain, long timeout) {
+        chain.launch(0, 64, timeout);
         chain.gpu(0).control.putInt(ProgramStatus.ABORT, 1);
         chain.await();
         return stopped(chain, 0).stream().map(ProgramStatus::code).toList();
@@ -231,6 +230,8 @@ class ProgramChainTest {
         UnaryOperator<String> defect =
                 ptx -> ptx.replaceAll("ld\\.relaxed\\.sys\\.global\\.u32 (%r\\d+), .*;", "mov.u32 $1, 0;");
         ProgramChain chain = new ProgramChain(emulator, shape, MEMORY, random, defect);
-        assertThat(codesAfterAbort(chain)).hasSize(chain.blocksOf(0)).containsOnly(Code.TIMEOUT);
+        assertThat(codesAfterAbort(chain, 20_000_000))
+                .hasSize(chain.blocksOf(0))
+                .containsOnly(Code.TIMEOUT);
     }
 }

@@ -25,8 +25,8 @@ import jcuda.driver.CUstream;
 
 /** One emulated GPU that runs device programs which a test builds by hand, with an image of its memory on the host. */
 final class ProgramGpu {
-    /** 10 s, by the clock of the emulated GPUs. */
-    static final long TIMEOUT = 10_000_000_000L;
+    /** By the clock of the emulated GPUs. */
+    static final long TIMEOUT = FaultClock.TIMEOUT.toNanos();
 
     private static final int FLAG_STRIDE = 128;
     private static final int MOST_BLOCKS = 64;

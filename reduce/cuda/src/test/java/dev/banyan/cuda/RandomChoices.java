@@ -9,6 +9,10 @@ final class RandomChoices {
     /** All algorithms of Banyan's. */
     static final List<AlgorithmChoice> ALGORITHMS = AlgorithmChoice.scheduled();
 
+    /** What faults are tried with. */
+    static final List<AlgorithmChoice> FAULTY_ALGORITHMS = List.of(
+            AlgorithmChoice.RING, AlgorithmChoice.STAR, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.MULTI_TREE);
+
     private RandomChoices() {}
 
     /** Returns one of some values. */

@@ -22,19 +22,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Updates on the emulated driver, compared with the host's. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class UpdatesTest {
     private static final int ROUNDS = 3;
     private static final long[] COUNTS = {0, 1, 31, 511, 513, UpdatePtx.CHUNK, UpdatePtx.CHUNK + 1, 9001};

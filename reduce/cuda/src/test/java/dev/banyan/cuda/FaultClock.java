@@ -1,0 +1,36 @@
+package dev.banyan.cuda;
+
+import dev.banyan.cuda.emulator.CudaEmulator;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+
+/**
+ * The clock of a backend in a test. It stands still, so that nothing sound is late on a busy machine, until work hangs
+ * on an emulated device: each look at it lets time pass then.
+ */
+final class FaultClock implements LongSupplier {
+    /** A timeout that nothing reaches by the clock of the machine. */
+    static final Duration TIMEOUT = Duration.ofDays(30);
+    /** The clock of what has nothing to wait for but sound work. */
+    static final LongSupplier STOPPED = () -> 0;
+
+    private final CudaEmulator emulator;
+    private final AtomicLong nanos = new AtomicLong();
+    private volatile long step = TIMEOUT.toNanos();
+
+    /** A timeout passes between two looks. */
+    FaultClock(CudaEmulator emulator) {
+        this.emulator = emulator;
+    }
+
+    /** Sets the time that passes between two looks. */
+    void goBy(Duration time) {
+        step = time.toNanos();
+    }
+
+    @Override
+    public long getAsLong() {
+        return emulator.count("hung") > 0 ? nanos.addAndGet(step) : nanos.get();
+    }
+}
