@@ -88,8 +88,8 @@ enum FaultProgram {
         void run(World world, Scene scene) {
             ProcessGroup even = world.all().duplicate(scene.deadline);
             ProcessGroup odd = world.all().duplicate(scene.deadline);
-            CompletableFuture<Void> _ = (scene.odd ? odd : even)
-                    .allReduceAsync("key 7", scene.array, 4, DataType.F32, ReduceOp.SUM);
+            CompletableFuture<Void> _ =
+                    (scene.odd ? odd : even).allReduceAsync("key 7", scene.array, 4, DataType.F32, ReduceOp.SUM);
             world.finish();
         }
     },

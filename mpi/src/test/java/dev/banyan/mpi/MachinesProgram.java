@@ -29,8 +29,7 @@ final class MachinesProgram {
      * @param machines to which the processes are dealt out
      */
     static long run(World world, int machines) {
-        try (MpiProcesses all =
-                new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate()) {
+        try (MpiProcesses all = new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate()) {
             int machine = all.rank() * machines / all.size();
             return arrays(world, all, machine) + devices(world, all, machine);
         }

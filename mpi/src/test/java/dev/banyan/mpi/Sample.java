@@ -68,8 +68,7 @@ record Sample(DataType type, ReduceOp op, int devices) {
             }
         }
         for (long at = PERIOD; at < count; at += PERIOD) {
-            MemorySegment.copy(
-                    buffer, 0, buffer, at * type.bytes(), Math.min(PERIOD, count - at) * type.bytes());
+            MemorySegment.copy(buffer, 0, buffer, at * type.bytes(), Math.min(PERIOD, count - at) * type.bytes());
         }
     }
 
