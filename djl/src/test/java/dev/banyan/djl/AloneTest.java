@@ -2,6 +2,7 @@ package dev.banyan.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.test.TestProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -9,12 +10,16 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** One process on one device, with Banyan on the class path and without. */
 class AloneTest {
+    @RegisterExtension
+    private final dev.banyan.test.Processes processes = new dev.banyan.test.Processes();
+
     @TempDir
-    Path folder;
+    private Path folder;
 
     @Test
     void trainsExactlyAsWithoutBanyan() throws Exception {
@@ -35,18 +40,12 @@ class AloneTest {
 
     private List<String> train(String classPath, String name) throws IOException, InterruptedException {
         Path out = Files.createDirectories(folder.resolve(name));
-        Programs.Run run = Programs.run(
-                Programs.java(
-                        List.of("-Dorg.slf4j.simpleLogger.log.dev.banyan=info"),
-                        classPath,
-                        TrainingProgram.class,
-                        out.toString(),
-                        "2",
-                        "adam",
-                        "sgd"),
-                folder);
-        assertThat(run.status()).as(run.output()).isZero();
-        Files.writeString(folder.resolve(name + ".log"), run.output());
+        List<String> command = Jvm.command(
+                List.of("-Dorg.slf4j.simpleLogger.log.dev.banyan=info"), TrainingProgram.class, out.toString());
+        command.set(command.indexOf("-cp") + 1, classPath);
+        TestProcess run = processes.start(new ProcessBuilder(command));
+        assertThat(run.await()).isZero();
+        Files.writeString(folder.resolve(name + ".log"), run.out() + run.err());
         return Files.readAllLines(out.resolve("adam-alone.txt"));
     }
 

@@ -43,9 +43,7 @@ final class DatasetProgram {
                 .toList();
     }
 
-    /** Argument: a folder. */
-    public static void main(String[] arguments) throws Exception {
-        Path folder = Path.of(arguments[0]);
+    static void run(Path folder) throws Exception {
         String rank = System.getenv("OMPI_COMM_WORLD_RANK");
         Path files = Files.createDirectories(folder.resolve("files" + rank));
         try (Model model = Model.newInstance("reader")) {

@@ -6,7 +6,9 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
-import java.nio.file.Files;
+import dev.banyan.test.Signals;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 
 /** Ends by {@link System#exit} in all processes; the first one saves its model before, which takes it a while. */
@@ -16,28 +18,28 @@ final class ExitingProgram {
     /** Arguments: a folder, and the status of the second process. */
     public static void main(String[] arguments) throws Exception {
         boolean first = "0".equals(System.getenv("OMPI_COMM_WORLD_RANK"));
-        Path ended = Path.of(arguments[0], "second-ended");
+        Signals signals = new Signals(Path.of(arguments[0]));
         try (Model model = Model.newInstance("exiting")) {
             model.setBlock(Linear.builder().setUnits(2).build());
             try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()))) {
                 trainer.initialize(new Shape(1, 2));
             }
-            while (first && !Files.exists(ended)) {
-                Thread.onSpinWait();
+            if (first) {
+                signals.await("second-ended", 1);
             }
             model.save(Path.of(arguments[0]), "exiting");
         }
         if (!first) {
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> create(ended)));
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> giveEnd(signals)));
         }
         System.exit(first ? 0 : Integer.parseInt(arguments[1]));
     }
 
-    private static void create(Path file) {
+    private static void giveEnd(Signals signals) {
         try {
-            Files.createFile(file);
-        } catch (java.io.IOException e) {
-            throw new java.io.UncheckedIOException(e);
+            signals.give("second-ended");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }

@@ -12,28 +12,24 @@ import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
-import dev.banyan.djl.Programs.Run;
-import java.nio.file.Path;
+import dev.banyan.test.TestProcess;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Several GPUs in one process. */
 class GpuReplicasTest {
-    @TempDir
-    Path folder;
+    @RegisterExtension
+    private final dev.banyan.test.Processes processes = new dev.banyan.test.Processes();
 
     @Test
-    @Timeout(300)
     void gradientsAreSummedUpWhereTheyLie() throws Exception {
-        Path driver = CudaEmulator.build();
-        List<String> command = new ArrayList<>(List.of("env", "LD_LIBRARY_PATH=" + driver));
-        command.addAll(Programs.java(List.of(), System.getProperty("java.class.path"), GpuProgram.class));
-        Run run = Programs.run(command, folder);
-        assertThat(run.output()).contains("passed");
-        assertThat(run.status()).isZero();
+        ProcessBuilder builder = new ProcessBuilder(Jvm.command(List.of(), GpuProgram.class));
+        builder.environment().put("LD_LIBRARY_PATH", CudaEmulator.build().toString());
+        TestProcess run = processes.start(builder);
+        assertThat(run.await()).isZero();
+        assertThat(run.lastLine()).isEqualTo("passed");
     }
 
     @Test

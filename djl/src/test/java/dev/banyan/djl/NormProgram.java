@@ -40,9 +40,7 @@ final class NormProgram {
 
     private NormProgram() {}
 
-    /** Argument: a folder. */
-    public static void main(String[] arguments) throws Exception {
-        Path folder = Path.of(arguments[0]);
+    static void run(Path folder) throws Exception {
         String rank = System.getenv().getOrDefault("OMPI_COMM_WORLD_RANK", "alone");
         Engine.getInstance().setRandomSeed(9);
         try (Model model = Model.newInstance("norm");

@@ -34,18 +34,21 @@ final class TrainingProgram {
 
     private TrainingProgram() {}
 
-    /** Arguments: a folder, the number of epochs of 20 steps, and names of optimisers. */
+    /** Argument: a folder. */
     public static void main(String[] arguments) throws Exception {
-        Path folder = Path.of(arguments[0]);
+        run(Path.of(arguments[0]), 2, "adam");
+    }
+
+    /** @param epochs of 20 steps */
+    static void run(Path folder, int epochs, String... optimizers) throws Exception {
         String rank = System.getenv().getOrDefault("OMPI_COMM_WORLD_RANK", "alone");
-        for (int i = 2; i < arguments.length; i++) {
-            List<String> lines = train(arguments[i], Integer.parseInt(arguments[1]));
-            Files.write(folder.resolve(arguments[i] + "-" + rank + ".txt"), lines);
+        for (String optimizer : optimizers) {
+            Files.write(folder.resolve(optimizer + "-" + rank + ".txt"), train(optimizer, epochs));
         }
     }
 
     /** The losses, an empty line, and the weights. */
-    static List<String> train(String optimizer, int epochs) throws Exception {
+    private static List<String> train(String optimizer, int epochs) throws Exception {
         Engine.getInstance().setRandomSeed(42);
         try (Model model = Model.newInstance("mlp")) {
             model.setBlock(new SequentialBlock()

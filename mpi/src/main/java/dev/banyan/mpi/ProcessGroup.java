@@ -59,6 +59,7 @@ public final class ProcessGroup implements AutoCloseable {
 
     private final World world;
     private final MpiProcesses processes;
+    private final Duration timeout;
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
     /** Whether sums of floats are rounded once. */
@@ -70,11 +71,11 @@ public final class ProcessGroup implements AutoCloseable {
     /** Reduces on this machine; made by the first reduction, null where MPI does that. */
     private @Nullable MachineReduction machine;
 
-    private ProcessGroup(World world, MpiProcesses processes) {
+    private ProcessGroup(World world, MpiProcesses processes, Duration timeout) {
         this.world = world;
         this.processes = processes;
-        queue = new CallQueue(
-                "banyan-mpi-group-" + COUNT.incrementAndGet(), world.config().get(Communicator.TIMEOUT), Duration.ZERO);
+        this.timeout = timeout;
+        queue = new CallQueue("banyan-mpi-group-" + COUNT.incrementAndGet(), timeout, Duration.ZERO);
         exact = world.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
         order = world.config().get(World.CHECK_ORDER)
                 ? new OrderCheck(world.mpi(), processes.communicator(), processes.size())
@@ -83,7 +84,11 @@ public final class ProcessGroup implements AutoCloseable {
 
     /** Returns the group of some processes and registers it with the world. */
     static ProcessGroup of(World world, MpiProcesses processes) {
-        ProcessGroup group = new ProcessGroup(world, processes);
+        return of(world, processes, world.config().get(Communicator.TIMEOUT));
+    }
+
+    private static ProcessGroup of(World world, MpiProcesses processes, Duration timeout) {
+        ProcessGroup group = new ProcessGroup(world, processes, timeout);
         world.joined(group);
         return group;
     }
@@ -103,12 +108,17 @@ public final class ProcessGroup implements AutoCloseable {
      * it.
      */
     public ProcessGroup duplicate() {
-        return make("duplicates the group", processes::duplicate);
+        return duplicate(timeout);
+    }
+
+    /** Like {@link #duplicate()}, but calls of the new group have another timeout. */
+    ProcessGroup duplicate(Duration other) {
+        return make("duplicates the group", processes::duplicate, other);
     }
 
     /** Returns the group of the processes on this process's machine, which share memory. All processes call it. */
     ProcessGroup onSameMachine() {
-        return make("splits the group by machine", processes::onSameMachine);
+        return make("splits the group by machine", processes::onSameMachine, timeout);
     }
 
     /**
@@ -125,9 +135,9 @@ public final class ProcessGroup implements AutoCloseable {
         return joined.get();
     }
 
-    private ProcessGroup make(String what, Supplier<MpiProcesses> call) {
+    private ProcessGroup make(String what, Supplier<MpiProcesses> call, Duration other) {
         AtomicReference<@Nullable ProcessGroup> made = new AtomicReference<>();
-        Completions.join(submit(what, () -> made.set(of(world, call.get()))));
+        Completions.join(submit(what, () -> made.set(of(world, call.get(), other))));
         return Objects.requireNonNull(made.get());
     }
 
@@ -307,7 +317,7 @@ public final class ProcessGroup implements AutoCloseable {
         try {
             queue.close();
         } catch (RuntimeException e) {
-            throw world.failure("work in flight", e);
+            throw world.failure("work in flight", timeout, e);
         }
     }
 
@@ -364,7 +374,7 @@ public final class ProcessGroup implements AutoCloseable {
                     }
                 })
                 .exceptionally(failure -> {
-                    throw world.failure("what " + what, failure);
+                    throw world.failure("what " + what, timeout, failure);
                 })
                 .copy();
     }

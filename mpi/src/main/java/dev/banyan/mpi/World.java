@@ -329,14 +329,15 @@ public final class World {
      * Returns the exception that reports a failed call, and breaks the world unless the failure is one of order.
      *
      * @param what the call for the message, e.g. {@code all_reduce of key 7}
+     * @param timeout of the call
      */
-    RuntimeException failure(String what, Throwable cause) {
+    RuntimeException failure(String what, Duration timeout, Throwable cause) {
         RuntimeException reported = switch (cause) {
             case OrderException e -> e;
             case CollectiveTimeoutException e ->
                 new CollectiveTimeoutException(place(what)
                         + " did not end within "
-                        + config.get(Communicator.TIMEOUT).toMillis()
+                        + timeout.toMillis()
                         + " ms: another process died, hangs, or never did its part; see what the others say, or allow"
                         + " more time by BANYAN_TIMEOUT_MS");
             default -> new MpiException(place(what) + ": " + cause.getMessage(), cause);
@@ -361,7 +362,7 @@ public final class World {
         try {
             control.submit(() -> result.set(call.get())).join();
         } catch (CompletionException e) {
-            throw failure(what, Objects.requireNonNull(e.getCause()));
+            throw failure(what, config.get(Communicator.TIMEOUT), Objects.requireNonNull(e.getCause()));
         }
         return Objects.requireNonNull(result.get());
     }

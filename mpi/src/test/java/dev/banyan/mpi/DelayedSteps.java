@@ -44,19 +44,26 @@ final class DelayedSteps implements AutoCloseable {
 
     private final World world;
     private final Communicator local;
-    private final List<Integer> lengths = lengths();
-    private final List<Key> keys =
-            IntStream.range(0, lengths.size()).mapToObj(Key::of).toList();
+    private final List<Integer> lengths;
+    private final List<Key> keys;
     private final Arena arena = Arena.ofShared();
-    private final List<List<MemorySegment>> arrays = lengths.stream()
-            .map(length -> IntStream.range(0, DEVICES)
-                    .mapToObj(_ -> arena.allocate((long) length * Float.BYTES, 64))
-                    .toList())
-            .toList();
+    private final List<List<MemorySegment>> arrays;
     private int found;
 
-    DelayedSteps(World world) {
+    /** @param part of the model's keys: one of so many */
+    DelayedSteps(World world, int part) {
         this.world = world;
+        List<Integer> all = lengths();
+        lengths = IntStream.range(0, all.size())
+                .filter(key -> key % part == 0)
+                .mapToObj(all::get)
+                .toList();
+        keys = IntStream.range(0, lengths.size()).mapToObj(Key::of).toList();
+        arrays = lengths.stream()
+                .map(length -> IntStream.range(0, DEVICES)
+                        .mapToObj(_ -> arena.allocate((long) length * Float.BYTES, 64))
+                        .toList())
+                .toList();
         local = Communicator.create(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
@@ -77,7 +84,7 @@ final class DelayedSteps implements AutoCloseable {
                             Math.max(1, Integer.parseInt(run[0]) / SCALE))
                             .stream())
                     .toList();
-            StoresProgram.require(found.size() == 157, "157 keys of resnet-50, but " + found.size());
+            WorldProgram.require(found.size() == 157, "157 keys of resnet-50, but " + found.size());
             return found;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -194,7 +201,7 @@ final class DelayedSteps implements AutoCloseable {
         join(futures.subList(0, first));
         String message = StoresProgram.failure(futures.get(first));
         for (int key : named) {
-            StoresProgram.require(
+            WorldProgram.require(
                     message.contains("key " + key + " ") && message.contains("in one order"),
                     "a swap of keys " + named + " is reported: " + message);
         }

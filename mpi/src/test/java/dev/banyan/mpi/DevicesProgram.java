@@ -1,6 +1,6 @@
 package dev.banyan.mpi;
 
-import static dev.banyan.mpi.StoresProgram.require;
+import static dev.banyan.mpi.WorldProgram.require;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaStreams;
@@ -29,7 +29,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
@@ -40,10 +39,13 @@ final class DevicesProgram {
     private static final int DEVICES = 2;
     private static final long[] COUNTS = {0, 1, 4099};
     /** Several pieces of the memory of the host that leaders have, the last one short. */
-    private static final long LONG = (9 << 20) / Float.BYTES + 7;
+    private static final long LONG = (9 << 20) / Double.BYTES + 7;
 
     /** The function of the driver that copies memory of devices to the host. */
     private static final String COPIES = "calls cuMemcpyDtoHAsync";
+
+    /** The function of the driver by which collectives wait for what is in callers' streams. */
+    private static final String JOINS = "calls cuStreamWaitEvent";
 
     /** What a message about memory of devices ends with. */
     private static final String REMEDY = "by BANYAN_MPI_DEVICE_MEMORY=1";
@@ -55,50 +57,44 @@ final class DevicesProgram {
     private final World world;
     private final Communicator local;
     private final List<MemorySegment> memory;
+    private int rounds;
     private long cases;
 
     private DevicesProgram(World world, Communicator local) {
         this.world = world;
         this.local = local;
         memory = IntStream.range(0, DEVICES)
-                .mapToObj(device -> local.allocate(device, LONG * Float.BYTES + Long.BYTES))
+                .mapToObj(device -> local.allocate(device, LONG * Double.BYTES + Long.BYTES))
                 .toList();
     }
 
-    public static void main(String[] arguments) {
-        MpiRun.printPid();
-        try {
-            World world = World.open(Config.load());
-            Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-            Config config = Config.builder()
-                    .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
-                    .load();
-            String mode = arguments.length > 0 ? arguments[0] : "";
-            boolean apart = mode.equals("apart") || mode.equals("machines");
-            int first = apart ? DEVICES * world.rank() : 0;
-            try (Backend backend = Communicator.gpuBackend(machine, config, first, first + 1);
-                    Communicator local = Communicator.create(machine, config, backend)) {
-                DevicesProgram program = new DevicesProgram(world, local);
-                if (mode.equals("machines")) {
-                    program.machines();
-                } else if (apart) {
-                    program.apart();
-                } else if (arguments.length > 0) {
-                    program.choice(arguments[0].equals("taken"));
-                } else {
-                    program.everything();
-                }
-                System.out.println("passed " + program.cases + " cases");
+    /** Returns the number of cases of a part that passed. */
+    static long run(World world, String part) throws InterruptedException {
+        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .load();
+        boolean apart = part.equals("apart") || part.equals("gpus-of-machines");
+        int first = apart ? DEVICES * world.rank() : 0;
+        long cases;
+        try (Backend backend = Communicator.gpuBackend(machine, config, first, first + 1);
+                Communicator local = Communicator.create(machine, config, backend)) {
+            DevicesProgram program = new DevicesProgram(world, local);
+            switch (part) {
+                case "gpus" -> program.everything();
+                case "apart" -> program.apart();
+                case "gpus-of-machines" -> program.machines();
+                case "taken", "copied" -> program.choice(part.equals("taken"));
+                default -> throw new IllegalArgumentException(part);
             }
-            require(emulated("problems") == 0, "the emulated driver has no complaint");
-            require(emulated("host allocations") == 0, "the backend frees all pinned memory");
-            world.finish();
-        } catch (Throwable e) {
-            MpiRun.fail(e);
+            cases = program.cases;
         }
+        require(emulated("problems") == 0, "the emulated driver has no complaint");
+        require(emulated("host allocations") == 0, "the backend frees all pinned memory");
+        return cases;
     }
 
-    private void everything() throws Throwable {
+    private void everything() throws InterruptedException {
         for (Leaders leaders : List.of(Leaders.ONE, Leaders.EACH)) {
             // The emulated devices' memory is the process's, so that any MPI takes it.
             for (boolean takesDeviceMemory : new boolean[] {false, true}) {
@@ -112,11 +108,12 @@ final class DevicesProgram {
     }
 
     /** Each process has GPUs of its own, which reach those of the others. */
-    private void apart() throws Throwable {
+    private void apart() {
         try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
             everyKind(communicator::allReduce);
+            exact(communicator::allReduce, LONG, DataType.F64, ReduceOp.SUM);
             long before = emulated(COPIES);
-            communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
+            communicator.allReduce(memory, 4099, DataType.F32, ReduceOp.SUM);
             require(emulated(COPIES) == before, "no array goes through the host");
             require(communicator.joinsDevices(), "the GPUs are joined");
             inStreams(communicator, DataType.F32, ReduceOp.SUM);
@@ -131,7 +128,7 @@ final class DevicesProgram {
 
     /**
      * Puts a reduction between other work in streams, of which what comes before does not end until the reduction has
-     * its place or, if it is to wait for the GPUs, has had time to go wrong.
+     * its place or, if it is to wait for the GPUs, does so.
      */
     private void inStreams(HierarchicalCommunicator communicator, DataType type, ReduceOp op) {
         int count = 4099;
@@ -152,7 +149,8 @@ final class DevicesProgram {
             }
             CompletableFuture<Void> before = local.enqueue(spread, streams);
             if (isStopped && waits) {
-                CompletableFuture.delayedExecutor(200, TimeUnit.MILLISECONDS).execute(() -> tell("release 0"));
+                long joins = emulated(JOINS);
+                CompletableFuture<Void> _ = CompletableFuture.runAsync(() -> releaseAfter(joins));
             }
             CompletableFuture<Void> ended = communicator.enqueueAll(List.of(reduction), streams);
             CompletableFuture<Void> after = local.enqueue(spread, streams);
@@ -172,6 +170,14 @@ final class DevicesProgram {
         cases++;
     }
 
+    /** Lets work go on when something has joined the callers' streams. */
+    private static void releaseAfter(long joins) {
+        while (emulated(JOINS) == joins) {
+            Thread.yield();
+        }
+        tell("release 0");
+    }
+
     /** Returns a number several times, in host memory. */
     private static MemorySegment numbers(int count, DataType type, int number) {
         int bits = type == DataType.F32 ? Float.floatToIntBits(number) : number;
@@ -179,7 +185,7 @@ final class DevicesProgram {
     }
 
     /** The same, played as machines of two processes each, and of one where their number is odd. */
-    private void machines() throws Throwable {
+    private void machines() {
         MpiProcesses all = new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate();
         Duration timeout = world.config().get(Communicator.TIMEOUT);
         try (Arena arena = Arena.ofShared();
@@ -200,9 +206,9 @@ final class DevicesProgram {
                     }
                 }
             }
-            exact(reduction, LONG, DataType.F32, ReduceOp.AVG);
+            exact(reduction, LONG, DataType.F64, ReduceOp.AVG);
             long before = emulated(COPIES);
-            gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, LONG, DataType.F32, ReduceOp.SUM, memory));
+            gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 4099, DataType.F32, ReduceOp.SUM, memory));
             long copied = emulated(COPIES) - before;
             boolean leads = world.rank() % 2 == 0;
             require((copied > 0) == leads, copied + " pieces go from this process to the host");
@@ -215,7 +221,7 @@ final class DevicesProgram {
      *
      * @param taken whether MPI must get memory of devices
      */
-    private void choice(boolean taken) throws Throwable {
+    private void choice(boolean taken) {
         require(world.takesDeviceMemory() == taken, "MPI takes memory of devices: " + taken);
         MemorySegment buffer = memory.getFirst();
         try (Arena arena = Arena.ofConfined()) {
@@ -235,11 +241,11 @@ final class DevicesProgram {
         cases++;
         try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
             // The first call tries the peers, by copies of its own.
-            communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
+            communicator.allReduce(memory, 4099, DataType.F32, ReduceOp.SUM);
             long before = emulated(COPIES);
-            communicator.allReduce(memory, LONG, DataType.F32, ReduceOp.SUM);
+            communicator.allReduce(memory, 4099, DataType.F32, ReduceOp.SUM);
             require((emulated(COPIES) > before) != taken, "arrays are copied for MPI, or MPI takes them");
-            exact(communicator::allReduce, LONG, DataType.F32, ReduceOp.SUM);
+            exact(communicator::allReduce, 4099, DataType.F32, ReduceOp.SUM);
         }
         try (KVStore store = KVStore.create("depcha", local)) {
             store.init(0, MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
@@ -263,9 +269,11 @@ final class DevicesProgram {
         throw new AssertionError("not so: a call is refused");
     }
 
-    private static long emulated(String count) throws Throwable {
+    private static long emulated(String count) {
         try (Arena arena = Arena.ofConfined()) {
             return (long) driver("banyan_emu_count", ValueLayout.JAVA_LONG).invokeExact(arena.allocateFrom(count));
+        } catch (Throwable e) {
+            throw new AssertionError(e);
         }
     }
 
@@ -289,13 +297,16 @@ final class DevicesProgram {
                         FunctionDescriptor.of(result, ValueLayout.ADDRESS));
     }
 
-    private void hierarchy(Leaders leaders, boolean takesDeviceMemory) throws Throwable {
+    private void hierarchy(Leaders leaders, boolean takesDeviceMemory) {
         long before = emulated("host allocations");
         try (HierarchicalCommunicator communicator =
                 new HierarchicalCommunicator(world, local, leaders, takesDeviceMemory, world.sharesMemory())) {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
             everyKind(communicator::allReduce);
+            if (!takesDeviceMemory) {
+                exact(communicator::allReduce, LONG, DataType.F64, ReduceOp.SUM);
+            }
             inStreams(communicator, DataType.F32, ReduceOp.SUM);
         }
     }
@@ -303,12 +314,12 @@ final class DevicesProgram {
     private void everyKind(AllReduce reduction) {
         for (DataType type : DataType.values()) {
             for (ReduceOp op : ReduceOp.values()) {
-                for (long count : COUNTS) {
+                for (long count : Sample.oneOf(COUNTS, type, op, rounds)) {
                     exact(reduction, count, type, op);
                 }
             }
         }
-        exact(reduction, LONG, DataType.F32, ReduceOp.SUM);
+        rounds++;
     }
 
     private void exact(AllReduce reduction, long count, DataType type, ReduceOp op) {
@@ -334,7 +345,7 @@ final class DevicesProgram {
     }
 
     /** A close that fails, as another process reduces meanwhile, closes all other parts and keeps the pinned memory. */
-    private void failingClose() throws Throwable {
+    private void failingClose() throws InterruptedException {
         long before = emulated("host allocations");
         HierarchicalCommunicator communicator =
                 new HierarchicalCommunicator(world, local, Leaders.ONE, false, world.sharesMemory());

@@ -1,5 +1,7 @@
 package dev.banyan.mpi;
 
+import static dev.banyan.mpi.WorldProgram.require;
+
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.reduce.Communicator;
@@ -21,9 +23,9 @@ import java.util.stream.IntStream;
  */
 final class ExactProgram {
     private static final int DEVICES = 8;
-    private static final int COUNT = 10_000;
+    private static final int COUNT = 2_500;
     /** Several pieces between the processes, the last one short. */
-    private static final int LONG = 140_001;
+    private static final int LONG = 66_001;
 
     private final World world;
     private long cases;
@@ -32,19 +34,13 @@ final class ExactProgram {
         this.world = world;
     }
 
-    public static void main(String[] arguments) {
-        MpiRun.printPid();
-        try {
-            World world = World.open(Config.load());
-            ExactProgram program = new ExactProgram(world);
-            program.hierarchy();
-            program.group();
-            program.stores();
-            world.finish();
-            System.out.println("passed " + program.cases + " cases");
-        } catch (Throwable e) {
-            MpiRun.fail(e);
-        }
+    /** Returns the number of cases that passed. */
+    static long run(World world) {
+        ExactProgram program = new ExactProgram(world);
+        program.hierarchy();
+        program.group();
+        program.stores();
+        return program.cases;
     }
 
     private static Communicator communicator(int devices) {
@@ -177,11 +173,5 @@ final class ExactProgram {
             sum.store(result, offset);
         }
         return result;
-    }
-
-    private static void require(boolean holds, String what) {
-        if (!holds) {
-            throw new AssertionError("not so: " + what);
-        }
     }
 }

@@ -1,6 +1,5 @@
 package dev.banyan.mpi;
 
-import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
@@ -14,8 +13,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
 
-/** Plays machines of two processes each, and of one where their number is odd. */
+/** Plays machines of up to two processes each. */
 final class MachinesProgram {
+    private static final long[] COUNTS = {0, 1, 4099};
     /** Of several pieces, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
 
@@ -23,38 +23,39 @@ final class MachinesProgram {
 
     private MachinesProgram() {}
 
-    public static void main(String[] arguments) {
-        MpiRun.printPid();
-        try {
-            World world = World.open(Config.load());
-            MpiProcesses all = new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate();
-            int cases = 0;
-            try (MachineReduction reduction =
-                    Objects.requireNonNull(MachineReduction.create(world, all, all.split(all.rank() / 2)))) {
-                for (DataType type : DataType.values()) {
-                    for (ReduceOp op : ReduceOp.values()) {
-                        for (long count : new long[] {0, 1, 4099}) {
-                            if (op != ReduceOp.AVG) {
-                                check(reduction, all, new Sample(type, op, all.size()), count);
-                                cases++;
-                            }
-                        }
-                    }
-                }
-                check(reduction, all, new Sample(DataType.F32, ReduceOp.SUM, all.size()), LONG);
-                cases++;
-            }
-            cases += devices(world, all);
-            all.close();
-            world.finish();
-            System.out.println("passed " + cases + " cases");
-        } catch (Throwable e) {
-            MpiRun.fail(e);
+    /**
+     * Returns the number of cases that passed.
+     *
+     * @param machines to which the processes are dealt out
+     */
+    static long run(World world, int machines) {
+        try (MpiProcesses all = new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate()) {
+            int machine = all.rank() * machines / all.size();
+            return arrays(world, all, machine) + devices(world, all, machine);
         }
     }
 
+    private static int arrays(World world, MpiProcesses all, int machine) {
+        int cases = 0;
+        try (MachineReduction reduction =
+                Objects.requireNonNull(MachineReduction.create(world, all, all.split(machine)))) {
+            for (DataType type : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    for (long count : Sample.oneOf(COUNTS, type, op, 0)) {
+                        if (op != ReduceOp.AVG) {
+                            check(reduction, all, new Sample(type, op, all.size()), count);
+                            cases++;
+                        }
+                    }
+                }
+            }
+            check(reduction, all, new Sample(DataType.F32, ReduceOp.SUM, all.size()), LONG);
+        }
+        return cases + 1;
+    }
+
     /** Devices in host memory, two of each process. */
-    private static int devices(World world, MpiProcesses all) {
+    private static int devices(World world, MpiProcesses all, int machine) {
         int cases = 0;
         int devices = DEVICES * all.size();
         Machine pair = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
@@ -62,7 +63,7 @@ final class MachinesProgram {
                 MachineDevices joined = Objects.requireNonNull(MachineDevices.join(
                         world,
                         all,
-                        all.split(all.rank() / 2),
+                        all.split(machine),
                         local,
                         leading -> new Between.Direct(List.of(leading), devices)))) {
             for (DataType type : DataType.values()) {

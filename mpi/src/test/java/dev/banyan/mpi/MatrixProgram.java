@@ -1,5 +1,7 @@
 package dev.banyan.mpi;
 
+import static dev.banyan.mpi.WorldProgram.require;
+
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
@@ -16,38 +18,40 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-/** Every type and operation, with 1, 2 and 4 devices in each process, over all algorithms between the processes. */
+/** Every type and operation, with one and several devices in each process, over all algorithms between the processes. */
 final class MatrixProgram {
     private static final long[] COUNTS = {0, 1, 17, 4099};
     /** Several pieces, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
 
     private final World world;
+    private final boolean full;
+    private int hierarchies;
     private long cases;
 
-    private MatrixProgram(World world) {
+    private MatrixProgram(World world, boolean full) {
         this.world = world;
+        this.full = full;
     }
 
-    public static void main(String[] arguments) {
-        MpiRun.printPid();
-        try {
-            World world = World.open(Config.load());
-            MatrixProgram program = new MatrixProgram(world);
-            program.processes();
-            for (int devices : new int[] {1, 2, 4}) {
-                program.hierarchy(devices, Leaders.ONE, false);
-                if (devices > 1) {
-                    program.hierarchy(devices, Leaders.EACH, false);
-                    program.hierarchy(devices, Leaders.AUTO, world.sharesMemory());
-                }
+    /**
+     * Returns the number of cases that passed.
+     *
+     * @param full whether there are more hierarchies, each of which reduces all lengths of each type by each operation
+     *     instead of one of them
+     */
+    static long run(World world, boolean full) {
+        MatrixProgram program = new MatrixProgram(world, full);
+        program.processes();
+        for (int devices : full ? new int[] {1, 2, 4} : new int[] {1, 3}) {
+            program.hierarchy(devices, Leaders.ONE, false);
+            if (devices > 1) {
+                program.hierarchy(devices, Leaders.EACH, false);
+                program.hierarchy(devices, Leaders.AUTO, world.sharesMemory());
             }
-            program.uneven();
-            world.finish();
-            System.out.println("passed " + program.cases + " cases");
-        } catch (Throwable e) {
-            MpiRun.fail(e);
         }
+        program.uneven();
+        return program.cases;
     }
 
     /** The collectives of the groups. */
@@ -85,16 +89,18 @@ final class MatrixProgram {
                 HierarchicalCommunicator communicator =
                         new HierarchicalCommunicator(world, local, leaders, false, joins)) {
             require(communicator.devices() == devices * world.size(), "devices of all processes");
+            require(communicator.joinsDevices() == joins, "the devices are joined: " + joins);
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
                     .toList();
             for (DataType type : DataType.values()) {
                 for (ReduceOp op : ReduceOp.values()) {
-                    for (long count : COUNTS) {
+                    for (long count : full ? COUNTS : Sample.oneOf(COUNTS, type, op, hierarchies)) {
                         exact(communicator, memory, count, type, op);
                     }
                 }
             }
+            hierarchies++;
             exact(communicator, memory, LONG, DataType.F32, ReduceOp.SUM);
             alike(communicator, memory);
             if (joins) {
@@ -202,11 +208,5 @@ final class MatrixProgram {
             }
         }
         cases++;
-    }
-
-    private static void require(boolean holds, String what) {
-        if (!holds) {
-            throw new AssertionError("not so: " + what);
-        }
     }
 }

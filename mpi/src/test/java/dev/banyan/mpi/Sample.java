@@ -12,6 +12,17 @@ import java.math.BigInteger;
  * integers to be averaged are of the whole range of their type, so that their sum does not fit in.
  */
 record Sample(DataType type, ReduceOp op, int devices) {
+    /** Elements repeat, so that long arrays are quick to fill and to check. No piece of an array is a multiple of it. */
+    private static final int PERIOD = 4099;
+
+    /**
+     * Returns one of some lengths. Each type meets each length within a round, and so does each operation; each pair of
+     * type and operation meets each length within as many rounds as there are lengths.
+     */
+    static long[] oneOf(long[] counts, DataType type, ReduceOp op, int round) {
+        return new long[] {counts[(type.ordinal() + op.ordinal() + round) % counts.length]};
+    }
+
     /** Element i of device d. */
     double floating(int device, long index) {
         int mixed = mix(device, index);
@@ -49,19 +60,27 @@ record Sample(DataType type, ReduceOp op, int devices) {
     }
 
     void fill(MemorySegment buffer, int device, long count) {
-        for (long i = 0; i < count; i++) {
+        for (long i = 0; i < Math.min(count, PERIOD); i++) {
             if (type.isFloating()) {
                 set(buffer, i, floating(device, i));
             } else {
                 set(buffer, i, integer(device, i));
             }
         }
+        for (long at = PERIOD; at < count; at += PERIOD) {
+            MemorySegment.copy(buffer, 0, buffer, at * type.bytes(), Math.min(PERIOD, count - at) * type.bytes());
+        }
     }
 
-    /** Number of elements that are not what they should be. */
+    /** Returns the number of elements of the first period, and of later periods, that are not what they should be. */
     long wrong(MemorySegment buffer, long count) {
         long wrong = 0;
-        for (long i = 0; i < count; i++) {
+        for (long at = PERIOD; at < count; at += PERIOD) {
+            long bytes = Math.min(PERIOD, count - at) * type.bytes();
+            long from = at * type.bytes();
+            wrong += MemorySegment.mismatch(buffer, 0, bytes, buffer, from, from + bytes) < 0 ? 0 : 1;
+        }
+        for (long i = 0; i < Math.min(count, PERIOD); i++) {
             long index = i;
             wrong += type.isFloating()
                     ? (get(buffer, i) == rounded(floats(index)) ? 0 : 1)

@@ -1,5 +1,7 @@
 package dev.banyan.mpi;
 
+import static dev.banyan.mpi.WorldProgram.require;
+
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
@@ -39,43 +41,32 @@ final class StoresProgram {
     }
 
     /**
-     * Runs all.
+     * Returns the number of swaps that were planted and found.
      *
-     * @param arguments number of seeds of delays
+     * @param seeds number of seeds of delays
+     * @param keys the part of the model's keys that delays meet: one of so many
      */
-    public static void main(String[] arguments) {
-        MpiRun.printPid();
-        try {
-            World world = World.open(Config.load());
-            for (int devices : new int[] {1, 2}) {
-                StoresProgram program = new StoresProgram(world, devices);
-                for (String type : TYPES) {
-                    program.values(type);
-                    program.refusals(type);
-                }
-                program.local.close();
+    static long run(World world, int seeds, int keys) {
+        for (int devices : new int[] {1, 2}) {
+            StoresProgram program = new StoresProgram(world, devices);
+            for (String type : TYPES) {
+                program.values(type);
+                program.refusals(type);
             }
-            delayed(world, Integer.parseInt(arguments[0]));
-            world.finish();
-            System.out.println("passed");
-        } catch (Throwable e) {
-            MpiRun.fail(e);
+            program.local.close();
         }
-    }
-
-    private static void delayed(World world, int seeds) {
-        DelayedSteps steps = new DelayedSteps(world);
-        for (int seed = 0; seed < seeds; seed++) {
-            int chosen = seed;
-            List<Long> hashes =
-                    TYPES.stream().map(type -> steps.run(type, chosen)).toList();
-            require(hashes.stream().distinct().count() == 1, "the same bits from all types: " + hashes);
-            world.all().agree("has results with hash " + hashes.getFirst());
+        try (DelayedSteps steps = new DelayedSteps(world, keys)) {
+            for (int seed = 0; seed < seeds; seed++) {
+                int chosen = seed;
+                List<Long> hashes =
+                        TYPES.stream().map(type -> steps.run(type, chosen)).toList();
+                require(
+                        hashes.stream().distinct().count() == 1,
+                        "the same bits from all types with seed " + seed + ": " + hashes);
+                world.all().agree("has results with hash " + hashes.getFirst());
+            }
+            return steps.found();
         }
-        if (seeds > 0) {
-            System.out.println("found " + steps.found() + " swaps");
-        }
-        steps.close();
     }
 
     private List<MemorySegment> arrays(int count) {
@@ -201,11 +192,5 @@ final class StoresProgram {
             return String.valueOf(e.getMessage());
         }
         throw new AssertionError("not so: it fails");
-    }
-
-    static void require(boolean holds, String what) {
-        if (!holds) {
-            throw new AssertionError("not so: " + what);
-        }
     }
 }

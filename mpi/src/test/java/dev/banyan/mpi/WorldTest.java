@@ -5,141 +5,138 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.mpi.MpiRun.Outcome;
-import java.nio.charset.StandardCharsets;
+import dev.banyan.test.Processes;
+import dev.banyan.test.TestProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Worlds of several processes, and what is said where there is no MPI. */
-@Timeout(200)
 class WorldTest {
+    @RegisterExtension
+    private final Processes processes = new Processes();
+
     @TempDir
-    Path folder;
+    private Path folder;
+
+    /** An MPI that reports that it takes memory of GPUs, which are emulated: their memory is the process's. */
+    @Test
+    void oneProcessIsAWorldAndMpiGetsMemoryOfDevicesOnlyIfAsked() throws Exception {
+        Processes.requireMpi();
+        Path mpi = cudaAwareMpi();
+        pass(gpus(1).with("BANYAN_MPI_LIBRARY", mpi), 1, "matrix: 170", "copied: 3");
+        pass(gpus(1).with("BANYAN_MPI_LIBRARY", mpi).with("BANYAN_MPI_DEVICE_MEMORY", 1), 1, "taken: 3");
+    }
+
+    @Test
+    void twoProcesses() throws Exception {
+        Processes.requireMpi();
+        // Devices that join reduce once more, after a call that they refuse.
+        pass(gpus(2), 2, "matrix: 171", "machines:1: 70", "gpus: 171", "apart: 43", "stores:2:4: 6");
+    }
+
+    @Test
+    void twoProcessesThatShareNoMemory() throws Exception {
+        Processes.requireMpi();
+        pass(world(2).with("BANYAN_SHARED_MEMORY", 0), 2, "matrix: 170");
+    }
+
+    @Test
+    void threeProcessesOfTwoMachines() throws Exception {
+        Processes.requireMpi();
+        pass(gpus(3), 3, "matrix: 171", "machines:2: 70", "gpus-of-machines: 37", "stores:1:4: 3");
+    }
 
     @ParameterizedTest
-    @CsvSource({"1, 1", "2, 1", "2, 0", "3, 1"})
-    void everyTypeAndOperationIsExactOverAllDevices(int processes, int sharesMemory) throws Exception {
-        check(processes, sharesMemory);
+    @ValueSource(ints = {1, 4})
+    void sumsThatAreRoundedOnceDoNotDependOnTheNumberOfProcesses(int number) throws Exception {
+        Processes.requireMpi();
+        MpiRun run = world(number).with("BANYAN_REPRODUCIBLE", "exact");
+        if (number == 1) {
+            pass(run, number, "exact: 18");
+        } else {
+            pass(run, number, "exact: 18", "machines:2: 70", "machines:3: 70");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1", "2, 1", "2, 0", "3, 1", "4, 1", "4, 0"})
+    @Tag("soak")
+    void everyLengthTypeAndOperationIsExactInEveryHierarchy(int number, int sharesMemory) throws Exception {
+        Processes.requireMpi();
+        pass(
+                world(number).with("BANYAN_SHARED_MEMORY", sharesMemory),
+                number,
+                "full-matrix: " + (number > 1 && sharesMemory == 1 ? 1138 : 1136));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    @Tag("soak")
+    void sumsOfSeveralProcessesAreRoundedOnce(int number) throws Exception {
+        Processes.requireMpi();
+        pass(world(number).with("BANYAN_REPRODUCIBLE", "exact"), number, "exact: 18");
     }
 
     @Test
     @Tag("soak")
-    void everyTypeAndOperationIsExactOverAllDevicesOfFour() throws Exception {
-        check(4, 0);
-        check(4, 1);
-    }
-
-    private void check(int processes, int sharesMemory) throws Exception {
-        MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(processes, MatrixProgram.class)
-                .with("BANYAN_SHARED_MEMORY", sharesMemory)
-                .run(folder);
-        // Where devices of several processes join, a call after one that is refused for each number of devices.
-        String passed = "passed " + (processes > 1 && sharesMemory == 1 ? 1138 : 1136) + " cases";
-        assertThat(outcome.lines(passed)).as(outcome.text()).isEqualTo(processes);
-        assertThat(outcome.text()).doesNotContain("own devices first");
-        assertThat(outcome.status()).as(outcome.text()).isZero();
-        assertThat(outcome.orphans()).isEmpty();
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {2, 3, 5})
-    void processesOfOneMachineShareMemoryAndMpiGoesBetweenMachines(int processes) throws Exception {
-        MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(processes, MachinesProgram.class).run(folder);
-        assertThat(outcome.lines("passed 134 cases")).as(outcome.text()).isEqualTo(processes);
-        assertThat(outcome.status()).as(outcome.text()).isZero();
-        assertThat(outcome.orphans()).isEmpty();
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4})
-    void sumsThatAreRoundedOnceDoNotDependOnTheNumberOfProcesses(int processes) throws Exception {
-        MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(processes, ExactProgram.class)
-                .with("BANYAN_REPRODUCIBLE", "exact")
-                .run(folder);
-        assertThat(outcome.lines("passed 18 cases")).as(outcome.text()).isEqualTo(processes);
-        assertThat(outcome.status()).as(outcome.text()).isZero();
-        assertThat(outcome.orphans()).isEmpty();
+    void fiveProcessesOfThreeMachines() throws Exception {
+        Processes.requireMpi();
+        pass(world(5), 5, "machines:3: 70");
     }
 
     @Test
-    void memoryOfDevicesGoesThroughPinnedMemoryAndStraight() throws Exception {
-        MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(2, DevicesProgram.class)
-                .in("LD_LIBRARY_PATH", CudaEmulator.build())
-                .run(folder);
-        assertThat(outcome.lines("passed 493 cases")).as(outcome.text()).isEqualTo(2);
-        assertThat(outcome.status()).as(outcome.text()).isZero();
-        assertThat(outcome.orphans()).isEmpty();
+    @Tag("soak")
+    @Timeout(3600)
+    void noDelayOfStoresMakesADeadlockAndEverySwapIsFound() throws Exception {
+        Processes.requireMpi();
+        pass(world(2), 2, "stores:100:1: 300");
     }
 
-    @Test
-    void gpusOfSeveralProcessesReachEachOther() throws Exception {
-        MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(2, DevicesProgram.class)
-                .in("LD_LIBRARY_PATH", CudaEmulator.build())
-                .with("apart")
-                .run(folder);
-        assertThat(outcome.lines("passed 123 cases")).as(outcome.text()).isEqualTo(2);
-        assertThat(outcome.text()).doesNotContain("own devices first");
-        assertThat(outcome.status()).as(outcome.text()).isZero();
-        assertThat(outcome.orphans()).isEmpty();
+    private MpiRun world(int number) {
+        return new MpiRun(processes, number).with("banyan.workloads", System.getProperty("banyan.workloads"));
     }
 
-    @Test
-    void oneProcessOfEachMachineExchangesSumsOfItsGpus() throws Exception {
-        MpiRun.requireMpi();
-        Outcome outcome = new MpiRun(3, DevicesProgram.class)
-                .in("LD_LIBRARY_PATH", CudaEmulator.build())
-                .with("machines")
-                .run(folder);
-        assertThat(outcome.lines("passed 37 cases")).as(outcome.text()).isEqualTo(3);
-        assertThat(outcome.status()).as(outcome.text()).isZero();
-        assertThat(outcome.orphans()).isEmpty();
+    /** With the emulated driver, which is built first. */
+    private MpiRun gpus(int number) {
+        return world(number).in("LD_LIBRARY_PATH", CudaEmulator.build());
     }
 
-    /** An MPI that reports that it takes memory of GPUs, which are emulated: their memory is the process's. */
-    @ParameterizedTest
-    @ValueSource(ints = {0, 1})
-    void anMpiThatCouldTakeMemoryOfDevicesGetsItOnlyIfAsked(int asked) throws Exception {
-        MpiRun.requireMpi();
-        Path driver = CudaEmulator.build();
-        Outcome outcome = new MpiRun(1, DevicesProgram.class)
-                .in("LD_LIBRARY_PATH", driver)
-                .with("BANYAN_MPI_LIBRARY", cudaAwareMpi())
-                .with("BANYAN_MPI_DEVICE_MEMORY", asked)
-                .with(asked == 1 ? "taken" : "copied")
-                .run(folder);
-        assertThat(outcome.lines("passed 3 cases")).as(outcome.text()).isEqualTo(1);
-        assertThat(outcome.status()).as(outcome.text()).isZero();
+    /** @param parts of {@link WorldProgram}, each with the number of its cases */
+    private static void pass(MpiRun run, int number, String... parts) throws Exception {
+        String[] names = Arrays.stream(parts)
+                .map(part -> part.substring(0, part.lastIndexOf(':')))
+                .toArray(String[]::new);
+        Outcome outcome = run.run(WorldProgram.class, names);
+        for (String part : parts) {
+            assertThat(outcome.lines("passed " + part + " cases")).as(part).isEqualTo(number);
+        }
+        assertThat(outcome.lines("finished")).isEqualTo(number);
+        assertThat(outcome.status()).isZero();
     }
 
     /** Builds a library with one function before Open MPI's. */
     private Path cudaAwareMpi() throws Exception {
         Path source = Files.writeString(folder.resolve("aware.c"), "int MPIX_Query_cuda_support(void) { return 1; }\n");
         Path library = folder.resolve("libaware.so");
-        Process gcc = new ProcessBuilder(
-                        "gcc",
-                        "-shared",
-                        "-fPIC",
-                        "-Wl,--no-as-needed",
-                        "-o",
-                        library.toString(),
-                        source.toString(),
-                        "-l:libmpi.so.40")
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(gcc.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(gcc.waitFor()).as(output).isZero();
+        TestProcess gcc = processes.start(new ProcessBuilder(
+                "gcc",
+                "-shared",
+                "-fPIC",
+                "-Wl,--no-as-needed",
+                "-o",
+                library.toString(),
+                source.toString(),
+                "-l:libmpi.so.40"));
+        assertThat(gcc.await()).isZero();
         return library;
     }
 

@@ -11,14 +11,12 @@ import java.nio.file.Path;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every way in which a driver may refuse, through the real binding. */
-@Timeout(60)
 class NvmlFailureTest {
     private static final Set<NvmlCall> OF_DEVICES = Set.of(NvmlCall.DEVICE, NvmlCall.NAME, NvmlCall.PCI_INFO);
     private static final Set<NvmlCall> OF_ALL =
