@@ -28,10 +28,8 @@ import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Calls that have not ended when their submission returns, and what may happen to them. */
-@Timeout(60)
 class AsynchronousCallsTest {
     private static final Machine FOUR = Presets.find("p3.8xlarge").orElseThrow();
     private static final int PATIENCE_SECONDS = 30;

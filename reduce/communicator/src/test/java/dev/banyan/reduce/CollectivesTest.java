@@ -17,16 +17,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every collective, type, operation and placement against a 64-bit (or exact integer) reference. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class CollectivesTest {
     private static final int GUARD = 64;
     private static final byte GUARD_BYTE = 0x5a;

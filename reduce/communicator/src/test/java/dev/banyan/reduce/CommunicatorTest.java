@@ -34,9 +34,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class CommunicatorTest {
     private static final Machine FOUR =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);

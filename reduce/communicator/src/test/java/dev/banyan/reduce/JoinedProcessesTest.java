@@ -26,7 +26,6 @@ class JoinedProcessesTest {
     private Path folder;
 
     @Test
-    @Timeout(60)
     void theExampleRunsInFourProcesses() throws Exception {
         for (Process process : start(folder.resolve("job"), "readme.JoinedExample", 4, 60_000)) {
             process.inputReader().lines().forEach(_ -> {});
@@ -35,7 +34,6 @@ class JoinedProcessesTest {
     }
 
     @Test
-    @Timeout(300)
     void aKilledProcessIsNamedByAllOthers() throws Exception {
         kill(10);
     }
@@ -48,7 +46,6 @@ class JoinedProcessesTest {
     }
 
     @Test
-    @Timeout(120)
     void aStoppedProcessIsNamedByAllOthers() throws Exception {
         SplittableRandom random = new SplittableRandom(20);
         for (int i = 0; i < 2; i++) {

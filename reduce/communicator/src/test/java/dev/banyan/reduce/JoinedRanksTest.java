@@ -32,7 +32,6 @@ import java.util.concurrent.Future;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,7 +39,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks that join from threads, each with a communicator of its own, as processes do. */
-@Timeout(120)
 @EnabledOnOs(OS.LINUX)
 class JoinedRanksTest {
     private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();

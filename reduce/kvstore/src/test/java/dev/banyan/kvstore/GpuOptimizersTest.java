@@ -26,13 +26,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Stores with optimizers on emulated GPUs hold the bits of those on the host, and nothing passes through the host. */
-@Timeout(240)
 class GpuOptimizersTest {
     private static final int GPUS = 8;
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();

@@ -34,11 +34,9 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class KVStoreTest {
     private static final Machine FOUR =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);

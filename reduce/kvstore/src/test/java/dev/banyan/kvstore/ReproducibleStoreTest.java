@@ -17,8 +17,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -26,7 +24,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * With BANYAN_REPRODUCIBLE=1 every way gives the bits of a plain sum in the order of ranks, with exact of the sum
  * rounded once.
  */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ReproducibleStoreTest {
     private static final Machine MACHINE =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3, 4, 5);

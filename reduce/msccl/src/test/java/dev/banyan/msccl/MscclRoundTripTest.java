@@ -34,7 +34,6 @@ import org.w3c.dom.Element;
  */
 class MscclRoundTripTest {
     @Test
-    @Timeout(300)
     void randomMachines() throws IOException {
         machines(6);
     }

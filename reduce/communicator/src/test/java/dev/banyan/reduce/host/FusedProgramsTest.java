@@ -25,16 +25,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Fused loops against the steps one by one, bit for bit. A run with a listener goes step by step. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class FusedProgramsTest {
     private static final Duration LONG = Duration.ofMinutes(1);
     private static final int GUARD = 64;

@@ -17,16 +17,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Runs before fused loops are ready, and the background work that makes them so. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class LoopWarmupTest {
     private static final int RANKS = 3;
     private static final int COUNT = 20_001;

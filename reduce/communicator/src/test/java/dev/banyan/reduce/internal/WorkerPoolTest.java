@@ -11,9 +11,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class WorkerPoolTest {
     private static WorkerPool pool(int helpers) {
         return new WorkerPool("test", helpers, 50_000, () -> {});

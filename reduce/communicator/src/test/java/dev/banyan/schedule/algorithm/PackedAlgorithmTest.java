@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Whatever trees a packing is made of, it is run as it says. */
-@Timeout(300)
 class PackedAlgorithmTest {
     private static PackedAlgorithm random(int n, int seed) {
         Random random = new Random(seed);

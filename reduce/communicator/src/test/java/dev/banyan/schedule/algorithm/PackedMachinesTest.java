@@ -19,7 +19,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The best packings of real and of random machines, run. */
-@Timeout(300)
 class PackedMachinesTest {
     private static Machine preset(String name) {
         return Presets.find(name).orElseThrow();

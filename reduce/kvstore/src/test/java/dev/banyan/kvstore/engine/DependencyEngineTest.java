@@ -17,9 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
 class DependencyEngineTest {
     private static final List<Variable> NONE = List.of();
 

@@ -8,12 +8,10 @@ import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.type.Collective;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every algorithm x collective x root x count x in place or not x chunk size passes the verifier. */
-@Timeout(300)
 class AlgorithmMatrixTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17})

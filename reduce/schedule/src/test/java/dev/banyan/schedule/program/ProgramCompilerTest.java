@@ -27,11 +27,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(300)
 class ProgramCompilerTest {
     /** Every algorithm, collective, root, with and without direct stores, on few and on many blocks. */
     @ParameterizedTest

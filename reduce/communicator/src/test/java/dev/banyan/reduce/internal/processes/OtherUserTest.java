@@ -11,14 +11,12 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What another user of the machine can do: nothing. Only root can play two users. */
 @EnabledOnOs(OS.LINUX)
-@Timeout(60)
 class OtherUserTest {
     private static final int NOBODY = 65534;
     private static final Path SETPRIV = Path.of("/usr/bin/setpriv");
