@@ -35,7 +35,7 @@ class MscclMutationTest {
 
     @Test
     void acceptedMutantsRun() throws TransformerException {
-        mutants(400);
+        mutants(150);
     }
 
     @Test

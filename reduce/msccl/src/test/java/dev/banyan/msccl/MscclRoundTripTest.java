@@ -35,7 +35,7 @@ import org.w3c.dom.Element;
 class MscclRoundTripTest {
     @Test
     void randomMachines() throws IOException {
-        machines(6);
+        machines(3);
     }
 
     @Test

@@ -47,8 +47,8 @@ class DependencyEngineTest {
     void readsOfOneVariableRunTogether() {
         CyclicBarrier both = new CyclicBarrier(2);
         engine.push(() -> {}, NONE, List.of(a), 0);
-        engine.push(() -> both.await(30, TimeUnit.SECONDS), List.of(a), NONE, 0);
-        engine.push(() -> both.await(30, TimeUnit.SECONDS), List.of(a), NONE, 0);
+        engine.push(() -> both.await(), List.of(a), NONE, 0);
+        engine.push(() -> both.await(), List.of(a), NONE, 0);
         engine.waitAll();
     }
 
@@ -58,7 +58,7 @@ class DependencyEngineTest {
         for (int i = 0; i < 2; i++) {
             engine.push(
                     Lane.COMPUTE,
-                    () -> assertThat(copied.await(30, TimeUnit.SECONDS)).isTrue(),
+                    copied::await,
                     NONE,
                     NONE,
                     0);
@@ -76,7 +76,7 @@ class DependencyEngineTest {
             single.push(
                     () -> {
                         busy.countDown();
-                        assertThat(go.await(30, TimeUnit.SECONDS)).isTrue();
+                        go.await();
                     },
                     NONE,
                     NONE,
@@ -97,7 +97,7 @@ class DependencyEngineTest {
     void waitingForAVariableWaitsForNothingElse() {
         CountDownLatch go = new CountDownLatch(1);
         AtomicInteger written = new AtomicInteger();
-        engine.push(() -> assertThat(go.await(30, TimeUnit.SECONDS)).isTrue(), NONE, List.of(a), 0);
+        engine.push(go::await, NONE, List.of(a), 0);
         engine.push(written::incrementAndGet, NONE, List.of(b), 0);
         engine.waitFor(b);
         assertThat(written).hasValue(1);
