@@ -16,6 +16,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -448,45 +449,54 @@ class JoinedRanksTest {
                 .build();
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return server.getLocalPort();
-        }
+    /** Keeps a port from all others, but for one who listens on this very port. */
+    private static Socket reservedPort() throws IOException {
+        Socket socket = new Socket();
+        socket.setReuseAddress(true);
+        socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        return socket;
     }
 
     /** The second job meets at the port of the first. */
     @Test
     void processesMayMeetAtAPort() throws Exception {
-        int port = freePort();
-        for (int job = 0; job < 2; job++) {
-            try (ExecutorService threads = Executors.newCachedThreadPool()) {
-                List<Future<Float>> results = new ArrayList<>();
-                for (int process = 1; process >= 0; process--) {
-                    Config config = atPort(process, port, 900_000);
-                    float own = process + 1;
-                    results.add(threads.submit(() -> {
-                        try (Communicator joined = Communicator.join(MACHINE.subset(0, 1), config, 1)) {
-                            MemorySegment buffer = joined.allocate(joined.firstRank(), 4);
-                            buffer.set(ValueLayout.JAVA_FLOAT, 0, own);
-                            joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
-                            return buffer.get(ValueLayout.JAVA_FLOAT, 0);
-                        }
-                    }));
-                }
-                for (Future<Float> result : results) {
-                    assertThat(result.get()).isEqualTo(3);
-                }
+        try (Socket reserved = reservedPort()) {
+            meetAtPort(reserved.getLocalPort());
+            meetAtPort(reserved.getLocalPort());
+        }
+    }
+
+    private static void meetAtPort(int port) throws Exception {
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
+            List<Future<Float>> results = new ArrayList<>();
+            for (int process = 1; process >= 0; process--) {
+                Config config = atPort(process, port, 900_000);
+                float own = process + 1;
+                results.add(threads.submit(() -> {
+                    try (Communicator joined = Communicator.join(MACHINE.subset(0, 1), config, 1)) {
+                        MemorySegment buffer = joined.allocate(joined.firstRank(), 4);
+                        buffer.set(ValueLayout.JAVA_FLOAT, 0, own);
+                        joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
+                        return buffer.get(ValueLayout.JAVA_FLOAT, 0);
+                    }
+                }));
+            }
+            for (Future<Float> result : results) {
+                assertThat(result.get()).isEqualTo(3);
             }
         }
     }
 
     @Test
     void aPortWithoutProcess0IsNamed() throws Exception {
-        int port = freePort();
-        assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, port, 100), 1))
-                .isInstanceOf(CollectiveTimeoutException.class)
-                .hasMessageContaining("process 0 of this job does not listen on tcp://127.0.0.1:" + port);
-        try (ServerSocket other = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+        try (Socket reserved = reservedPort()) {
+            int port = reserved.getLocalPort();
+            assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, port, 100), 1))
+                    .isInstanceOf(CollectiveTimeoutException.class)
+                    .hasMessageContaining("process 0 of this job does not listen on tcp://127.0.0.1:" + port);
+        }
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            int port = other.getLocalPort();
             assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(0, port, 100), 1))
                     .isInstanceOf(UncheckedIOException.class)
                     .hasMessageContaining("cannot listen on tcp://127.0.0.1:" + port);

@@ -39,7 +39,7 @@ class GpuOptimizersTest {
             .set(HostBackend.THREADS, 2)
             .build();
     /** Keys are shorter than ResNet-50's by this factor, to keep the test short. */
-    private static final int SCALE = 256;
+    private static final int SCALE = 2048;
 
     private final CudaEmulator emulator = CudaEmulator.load();
     private Communicator gpus;
@@ -129,8 +129,8 @@ class GpuOptimizersTest {
             assertThat(hostCopies()).isEqualTo(copies);
             assertThat(emulator.count("staged copies")).isEqualTo(staged);
             long updates = emulator.count("kernels banyan_update_") - launches;
-            // Keys that are ready a moment later than others are a batch of their own.
-            assertThat(updates).isBetween((long) GPUS, 2L * batches * GPUS);
+            // Keys that are ready a moment later than others are a batch of their own; of short ones some devices do all.
+            assertThat(updates).isBetween(1L, 2L * batches * GPUS);
             onHost.pushPull();
             assertSame(onHost, onGpus);
         }

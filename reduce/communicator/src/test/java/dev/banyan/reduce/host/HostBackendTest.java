@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class HostBackendTest {
-    private static final Duration LONG = Duration.ofMinutes(1);
+    private static final Duration LONG = Duration.ofMinutes(15);
     private static final int RANKS = 5;
     private static final Tree CHAIN = Tree.ofParents(-1, 0, 1, 2, 3);
     private static final List<CollectiveAlgorithm> ALGORITHMS = List.of(

@@ -69,7 +69,7 @@ class LoopWarmupTest {
         Switch loops = new Switch();
         Schedule schedule = new StarAlgorithm(RANKS)
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, COUNT, 4, true, 4096));
-        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(1), Kernels.VECTOR, loops);
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(15), Kernels.VECTOR, loops);
                 Executable executable = backend.prepare(schedule, DataType.F32, ReduceOp.SUM)) {
             executable.warmUp();
             assertThat(loops.isReady).isTrue();
@@ -84,7 +84,7 @@ class LoopWarmupTest {
         Switch loops = new Switch();
         Schedule schedule = new StarAlgorithm(RANKS)
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, COUNT, type.bytes(), true, 4096));
-        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(1), Kernels.VECTOR, loops)) {
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(15), Kernels.VECTOR, loops)) {
             for (ReduceOp op : ReduceOp.values()) {
                 loops.prepared.clear();
                 loops.isReady = false;

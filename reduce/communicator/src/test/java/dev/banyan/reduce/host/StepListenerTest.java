@@ -51,7 +51,7 @@ class StepListenerTest {
     void anAllReduceMovesWhatItsScheduleMoves(AlgorithmChoice algorithm) {
         Heard heard = new Heard();
         long begin = System.nanoTime();
-        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofSeconds(30));
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(15));
                 Communicator communicator = Communicator.create(
                         MACHINE,
                         Config.builder()
@@ -79,7 +79,7 @@ class StepListenerTest {
     @Test
     void copiesAreToldAsTheScheduleHasThem() {
         Heard heard = new Heard();
-        try (HostBackend backend = new HostBackend(RANKS, 1, Duration.ofSeconds(30));
+        try (HostBackend backend = new HostBackend(RANKS, 1, Duration.ofMinutes(15));
                 Communicator communicator = Communicator.create(
                         MACHINE,
                         Config.builder()
@@ -103,7 +103,7 @@ class StepListenerTest {
     @Test
     void whoIsDetachedHearsNothing() {
         Heard heard = new Heard();
-        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofSeconds(30));
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(15));
                 Communicator communicator =
                         Communicator.create(MACHINE, Config.builder().build(), backend)) {
             backend.setListener(heard);
