@@ -137,8 +137,7 @@ class AsynchronousCallsTest {
         try {
             Communicator communicator = Communicator.create(FOUR, timeout(Duration.ofMillis(50)), devices);
             CompletableFuture<Void> late = communicator.runAsync(call(8));
-            assertThatThrownBy(late::join)
-                    .hasCauseInstanceOf(CollectiveTimeoutException.class);
+            assertThatThrownBy(late::join).hasCauseInstanceOf(CollectiveTimeoutException.class);
         } finally {
             release.countDown();
             hogs.forEach(CompletableFuture::join);
@@ -187,8 +186,8 @@ class AsynchronousCallsTest {
     void aCallsTimeoutCountsFromTheEndOfTheCallBefore() {
         ManualDeadlines time = new ManualDeadlines();
         try (CallQueue queue = new CallQueue("test", Duration.ofSeconds(1), Duration.ZERO, time)) {
-            List<CompletableFuture<Void>> runs = List.of(
-                    new CompletableFuture<>(), new CompletableFuture<>(), new CompletableFuture<>());
+            List<CompletableFuture<Void>> runs =
+                    List.of(new CompletableFuture<>(), new CompletableFuture<>(), new CompletableFuture<>());
             List<CompletableFuture<Void>> calls =
                     runs.stream().map(run -> queue.enqueue(endingWith(run))).toList();
             for (CompletableFuture<Void> run : runs.subList(0, 2)) {
@@ -223,8 +222,7 @@ class AsynchronousCallsTest {
         devices.awaitStarts(1);
         assertThat(communicator.failure()).isEmpty();
         communicator.abort();
-        assertThatThrownBy(running::join)
-                .hasRootCauseMessage("Communicator.abort was called");
+        assertThatThrownBy(running::join).hasRootCauseMessage("Communicator.abort was called");
         assertThat(communicator.failure())
                 .get()
                 .hasFieldOrPropertyWithValue("message", "Communicator.abort was called");

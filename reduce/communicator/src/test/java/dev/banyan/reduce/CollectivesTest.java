@@ -51,14 +51,7 @@ class CollectivesTest {
         List<List<Communicator>> communicators =
                 IntStream.of(RANKS).mapToObj(CollectivesTest::communicators).toList();
         for (int[] each : CoveringArray.ofPairs(
-                types.length,
-                ops.length,
-                collectives.length,
-                CHOICES.size(),
-                COUNTS.length,
-                RANKS.length,
-                2,
-                2)) {
+                types.length, ops.length, collectives.length, CHOICES.size(), COUNTS.length, RANKS.length, 2, 2)) {
             Collective collective = collectives[each[2]];
             int choice = each[3];
             new Case(

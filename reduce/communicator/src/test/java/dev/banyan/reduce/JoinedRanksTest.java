@@ -112,11 +112,13 @@ class JoinedRanksTest {
             expected = cases.stream().map(each -> each.run(whole, shared)).toList();
         }
         List<List<List<byte[]>>> results = inAll(
-                ranks, joined -> cases.stream().map(each -> each.run(joined, shared)).toList());
+                ranks,
+                joined -> cases.stream().map(each -> each.run(joined, shared)).toList());
         for (int c = 0; c < cases.size(); c++) {
             int index = c;
-            List<byte[]> got =
-                    results.stream().flatMap(process -> process.get(index).stream()).toList();
+            List<byte[]> got = results.stream()
+                    .flatMap(process -> process.get(index).stream())
+                    .toList();
             assertThat(got).hasSameSizeAs(expected.get(c));
             for (int i = 0; i < got.size(); i++) {
                 assertThat(Arrays.mismatch(got.get(i), expected.get(c).get(i)))
@@ -134,8 +136,7 @@ class JoinedRanksTest {
             List<Case> cases = new ArrayList<>();
             for (Collective collective : Collective.values()) {
                 for (boolean inPlace : new boolean[] {true, false}) {
-                    boolean ofAllRanks =
-                            collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
+                    boolean ofAllRanks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
                     long count = ofAllRanks ? 100_003 : 300_007;
                     cases.add(new Case(collective, inPlace, count, DataType.F32, ReduceOp.AVG, n));
                 }
@@ -155,8 +156,7 @@ class JoinedRanksTest {
         List<Case> cases = new ArrayList<>();
         for (boolean inPlace : new boolean[] {true, false}) {
             for (long count : new long[] {40_000, 300_007}) {
-                cases.add(new Case(
-                        Collective.ALL_REDUCE, inPlace, count, DataType.F32, ReduceOp.SUM, ranks.length));
+                cases.add(new Case(Collective.ALL_REDUCE, inPlace, count, DataType.F32, ReduceOp.SUM, ranks.length));
             }
         }
         assertGiveTheBitsOfOneProcess(cases, ranks, _ -> false);

@@ -129,7 +129,8 @@ class GpuOptimizersTest {
             assertThat(hostCopies()).isEqualTo(copies);
             assertThat(emulator.count("staged copies")).isEqualTo(staged);
             long updates = emulator.count("kernels banyan_update_") - launches;
-            // Keys that are ready a moment later than others are a batch of their own; of short ones some devices do all.
+            // Keys that are ready a moment later than others are a batch of their own; of short ones some devices do
+            // all.
             assertThat(updates).isBetween(1L, 2L * batches * GPUS);
             onHost.pushPull();
             assertSame(onHost, onGpus);

@@ -88,8 +88,7 @@ class FusedProgramsTest {
         Random random = new Random(5);
         List<CollectiveAlgorithm> algorithms = algorithms(8, random);
         for (int[] each : CoveringArray.ofPairs(types.length, OPERATIONS.size(), algorithms.size(), 2)) {
-            checkLong(
-                    types[each[0]], OPERATIONS.get(each[1]), algorithms.get(each[2]), each[3] == 0, 10_007, random);
+            checkLong(types[each[0]], OPERATIONS.get(each[1]), algorithms.get(each[2]), each[3] == 0, 10_007, random);
         }
     }
 

@@ -40,7 +40,8 @@ class LoopInliningTest {
     /** The longest loops inline most; those of two inputs have a mean of their own. */
     static Stream<LoopShape> shapes() {
         return Stream.concat(
-                shapes(FusedLoop.MOST_OPERANDS), shapes(2).filter(shape -> !shape.code().endsWith("+")));
+                shapes(FusedLoop.MOST_OPERANDS),
+                shapes(2).filter(shape -> !shape.code().endsWith("+")));
     }
 
     @ParameterizedTest

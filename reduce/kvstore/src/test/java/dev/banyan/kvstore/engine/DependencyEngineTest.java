@@ -55,12 +55,7 @@ class DependencyEngineTest {
     void lanesDoNotKeepEachOtherFromGoingOn() {
         CountDownLatch copied = new CountDownLatch(1);
         for (int i = 0; i < 2; i++) {
-            engine.push(
-                    Lane.COMPUTE,
-                    copied::await,
-                    NONE,
-                    NONE,
-                    0);
+            engine.push(Lane.COMPUTE, copied::await, NONE, NONE, 0);
         }
         engine.push(Lane.COMMUNICATION, copied::countDown, NONE, NONE, 0);
         engine.waitAll();
