@@ -8,6 +8,7 @@ import dev.banyan.test.TestProcess;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -76,9 +77,13 @@ class JoinedProcessesTest {
             for (TestProcess process : started) {
                 process.awaitLine("joined");
             }
-            started.getFirst().stop();
+            List<Socket> waiting = new ArrayList<>();
             for (int p = 0; p < PROCESSES; p++) {
-                server.accept().close();
+                waiting.add(server.accept());
+            }
+            started.getFirst().stop();
+            for (Socket each : waiting) {
+                each.close();
             }
         }
         assertNamedByAllOthers(started, 0, " did not take part in all_reduce");
