@@ -27,6 +27,16 @@ final class FakeDevices extends FakeBackend {
         return () -> 4;
     }
 
+    synchronized void awaitStarts(int number) {
+        try {
+            while (runs.size() < number) {
+                wait();
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     void whenPreparing(Runnable action) {
         onPrepare = action;
     }
@@ -48,8 +58,11 @@ final class FakeDevices extends FakeBackend {
                     Completion completion) {
                 CompletableFuture<Void> run = new CompletableFuture<>();
                 var _ = run.whenComplete((_, failure) -> completion.ended(failure));
-                runs.add(run);
-                joins.add(streams != null);
+                synchronized (FakeDevices.this) {
+                    runs.add(run);
+                    joins.add(streams != null);
+                    FakeDevices.this.notifyAll();
+                }
             }
 
             @Override

@@ -2,152 +2,115 @@ package dev.banyan.reduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
+import dev.banyan.reduce.host.StoppedProgram;
+import dev.banyan.test.Processes;
+import dev.banyan.test.TestProcess;
 import java.io.IOException;
-import java.nio.file.Files;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Processes that join, of which one is killed or stopped at a random moment. */
+/** Processes that join, of which one is killed or stopped. */
 @EnabledOnOs(OS.LINUX)
 class JoinedProcessesTest {
     private static final int PROCESSES = 3;
+
+    @RegisterExtension
+    private final Processes processes = new Processes();
 
     @TempDir
     private Path folder;
 
     @Test
-    @Timeout(60)
     void theExampleRunsInFourProcesses() throws Exception {
-        for (Process process : start(folder.resolve("job"), "readme.JoinedExample", 4, 60_000)) {
-            process.inputReader().lines().forEach(_ -> {});
-            assertThat(process.waitFor()).isZero();
+        for (TestProcess process : start("readme.JoinedExample", 4)) {
+            assertThat(process.await()).isZero();
         }
     }
 
     @Test
-    @Timeout(300)
     void aKilledProcessIsNamedByAllOthers() throws Exception {
-        kill(10);
+        kill(0, 1);
+        kill(2, 40);
     }
 
     @Test
     @Tag("soak")
     @Timeout(3600)
     void manyKilledProcessesAreNamedByAllOthers() throws Exception {
-        kill(200);
-    }
-
-    @Test
-    @Timeout(120)
-    void aStoppedProcessIsNamedByAllOthers() throws Exception {
-        SplittableRandom random = new SplittableRandom(20);
-        for (int i = 0; i < 2; i++) {
-            hit(
-                    random,
-                    1000,
-                    victim -> assertThat(new ProcessBuilder("kill", "-STOP", Long.toString(victim.pid()))
-                                    .start()
-                                    .waitFor())
-                            .isZero(),
-                    " did not take part in all_reduce");
-        }
-    }
-
-    private void kill(int times) throws Exception {
         SplittableRandom random = new SplittableRandom(19);
-        for (int i = 0; i < times; i++) {
-            hit(random, 60_000, Process::destroyForcibly, " ended before all_reduce");
-            assertThat(folder.resolve("job")).doesNotExist();
-        }
-        try (Stream<Path> left = Files.list(Path.of("/dev/shm"))) {
-            assertThat(left.map(Path::toString)).noneMatch(path -> path.contains("banyan"));
+        for (int i = 0; i < 200; i++) {
+            kill(random.nextInt(PROCESSES), 1 + random.nextInt(300));
         }
     }
 
-    /** What happens to a process. */
-    private interface Fault {
-        void hit(Process victim) throws Exception;
+    /** Whatever the victim does when the test has read of its call. */
+    private void kill(int victim, int call) throws Exception {
+        List<TestProcess> started = start(JoinedProgram.class.getName(), PROCESSES, Integer.toString(PROCESSES));
+        started.get(victim).awaitLine("call " + call);
+        started.get(victim).kill();
+        assertNamedByAllOthers(started, victim, " ended before all_reduce");
+        assertThat(folder.resolve("job")).doesNotExist();
     }
 
-    /** Lets a fault happen to one of some processes at a random moment, and checks what the others say. */
-    private void hit(SplittableRandom random, int timeoutMs, Fault fault, String message) throws Exception {
-        int victim = random.nextInt(PROCESSES);
-        int calls = 1 + random.nextInt(300);
-        long spins = random.nextLong(200_000);
-        List<Process> processes = start(folder.resolve("job"), JoinedProgram.class.getName(), PROCESSES, timeoutMs);
-        try {
-            List<BufferedReader> outputs =
-                    processes.stream().map(Process::inputReader).toList();
-            awaitCall(outputs.get(victim), calls);
-            for (long s = 0; s < spins; s++) {
-                Thread.onSpinWait();
+    /** It is process 0, for whom all others wait first. */
+    @Test
+    void aStoppedProcessIsNamedByAllOthers() throws Exception {
+        List<TestProcess> started;
+        try (ServerSocket server = new ServerSocket(0, PROCESSES, InetAddress.getLoopbackAddress())) {
+            started = start(
+                    StoppedProgram.class.getName(),
+                    PROCESSES,
+                    Integer.toString(PROCESSES),
+                    Integer.toString(server.getLocalPort()));
+            for (TestProcess process : started) {
+                process.awaitLine("joined");
             }
-            fault.hit(processes.get(victim));
+            List<Socket> waiting = new ArrayList<>();
             for (int p = 0; p < PROCESSES; p++) {
-                if (p != victim) {
-                    assertThat(lastLine(outputs.get(p)))
-                            .as("process %d, hit is process %d after call %d", p, victim, calls)
-                            .startsWith("failed: rank " + victim + " (process "
-                                    + processes.get(victim).pid() + ")" + message);
-                }
+                waiting.add(server.accept());
             }
-        } finally {
-            processes.forEach(Process::destroyForcibly);
-            for (Process process : processes) {
-                process.waitFor();
+            started.getFirst().stop();
+            for (Socket each : waiting) {
+                each.close();
+            }
+        }
+        assertNamedByAllOthers(started, 0, " did not take part in all_reduce");
+    }
+
+    private static void assertNamedByAllOthers(List<TestProcess> started, int victim, String message)
+            throws InterruptedException {
+        for (int p = 0; p < started.size(); p++) {
+            if (p != victim) {
+                assertThat(started.get(p).lastLine())
+                        .as("process %d, hit is process %d", p, victim)
+                        .startsWith("failed: rank " + victim + " (process "
+                                + started.get(victim).pid() + ")" + message);
             }
         }
     }
 
-    private static List<Process> start(Path job, String program, int count, int timeoutMs) throws IOException {
-        List<Process> processes = new ArrayList<>();
+    private List<TestProcess> start(String program, int count, String... arguments) throws IOException {
+        List<TestProcess> started = new ArrayList<>();
         for (int p = 0; p < count; p++) {
-            processes.add(builder(job, program, p, count, timeoutMs).start());
+            ProcessBuilder builder = new ProcessBuilder(Processes.java(List.of(), program, arguments));
+            builder.environment().put("BANYAN_RANK", Integer.toString(p));
+            builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
+            builder.environment().put("BANYAN_RENDEZVOUS", folder.resolve("job").toString());
+            builder.environment().put("BANYAN_TIMEOUT_MS", "900000");
+            started.add(processes.start(builder));
         }
-        return processes;
-    }
-
-    private static ProcessBuilder builder(Path job, String program, int process, int count, int timeoutMs) {
-        ProcessBuilder builder = new ProcessBuilder(new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElseThrow(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                program,
-                Integer.toString(count))));
-        builder.environment().put("BANYAN_RANK", Integer.toString(process));
-        builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(count));
-        builder.environment().put("BANYAN_RENDEZVOUS", job.toString());
-        builder.environment().put("BANYAN_TIMEOUT_MS", Integer.toString(timeoutMs));
-        builder.redirectError(ProcessBuilder.Redirect.DISCARD);
-        return builder;
-    }
-
-    private static void awaitCall(BufferedReader output, int call) throws IOException {
-        for (String line = output.readLine(); line != null; line = output.readLine()) {
-            if (line.equals("call " + call)) {
-                return;
-            }
-        }
-        throw new AssertionError("the process ended before call " + call);
-    }
-
-    private static String lastLine(BufferedReader output) throws IOException {
-        String last = "";
-        for (String line = output.readLine(); line != null; line = output.readLine()) {
-            last = line;
-        }
-        return last;
+        return started;
     }
 }

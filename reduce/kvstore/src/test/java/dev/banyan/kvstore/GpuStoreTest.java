@@ -20,12 +20,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A store whose devices have memory of their own, on the emulated driver. */
-@Timeout(120)
 class GpuStoreTest {
     private static final int COUNT = 300;
     static final List<String> HOST_COPIES = List.of(

@@ -11,14 +11,16 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.test.CoveringArray;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Timeout;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -26,41 +28,60 @@ import org.junit.jupiter.params.provider.EnumSource;
  * With BANYAN_REPRODUCIBLE=1 every way gives the bits of a plain sum in the order of ranks, with exact of the sum
  * rounded once.
  */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ReproducibleStoreTest {
     private static final Machine MACHINE =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3, 4, 5);
     private static final int[] COUNTS = {1, 3, 17, 64, 1000, 4099, 30_001};
 
+    private static final List<AlgorithmChoice> CHOICES = Stream.of(AlgorithmChoice.values())
+            .filter(choice -> choice != AlgorithmChoice.NCCL)
+            .toList();
+    private static final Reproducible[] KINDS = {Reproducible.RANK_ORDER, Reproducible.EXACT};
+    private static final long[] CHUNK_BYTES = {Long.MAX_VALUE, 4096};
+    private static final long[] FUSION_BYTES = {0, 1 << 14};
+    private static final List<String> TYPES = List.of("device", "tree", "ring", "auto");
+
+    /** Every two of algorithm, kind, chunk length, fusion length and type of store meet. */
+    @Test
+    void everyTwoPropertiesOfAStoreGiveTheSameBits() {
+        CoveringArray.ofPairs(CHOICES.size(), TYPES.size(), KINDS.length, CHUNK_BYTES.length, FUSION_BYTES.length)
+                .forEach(each -> check(
+                        CHOICES.get(each[0]),
+                        KINDS[each[2]],
+                        CHUNK_BYTES[each[3]],
+                        FUSION_BYTES[each[4]],
+                        List.of(TYPES.get(each[1]))));
+    }
+
     @ParameterizedTest
     @EnumSource(value = AlgorithmChoice.class, names = "NCCL", mode = EnumSource.Mode.EXCLUDE)
+    @Tag("soak")
     void allWaysGiveTheSameBits(AlgorithmChoice algorithm) {
-        allWaysGiveTheSameBits(algorithm, Reproducible.RANK_ORDER);
-    }
-
-    @ParameterizedTest
-    @EnumSource(value = AlgorithmChoice.class, names = "NCCL", mode = EnumSource.Mode.EXCLUDE)
-    void allWaysRoundOnce(AlgorithmChoice algorithm) {
-        allWaysGiveTheSameBits(algorithm, Reproducible.EXACT);
-    }
-
-    private static void allWaysGiveTheSameBits(AlgorithmChoice algorithm, Reproducible reproducible) {
-        for (long chunkBytes : new long[] {Long.MAX_VALUE, 4096}) {
-            for (long fusionBytes : new long[] {0, 1 << 14}) {
-                Config config = Config.builder()
-                        .set(Algorithms.REPRODUCIBLE, reproducible)
-                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
-                        .set(Planner.CHUNK_BYTES, chunkBytes)
-                        .set(KVStore.FUSION_BYTES, fusionBytes)
-                        .set(Planner.TREE_ARRAY_BOUND, chunkBytes == 4096 ? 500L : 1_000_000L)
-                        .set(HostBackend.THREADS, 2)
-                        .build();
-                try (Communicator communicator = Communicator.create(MACHINE, config)) {
-                    for (String type : List.of("device", "tree", "ring", "auto")) {
-                        check(type, communicator, reproducible);
-                    }
+        for (Reproducible reproducible : KINDS) {
+            for (long chunkBytes : CHUNK_BYTES) {
+                for (long fusionBytes : FUSION_BYTES) {
+                    check(algorithm, reproducible, chunkBytes, fusionBytes, TYPES);
                 }
             }
+        }
+    }
+
+    private static void check(
+            AlgorithmChoice algorithm,
+            Reproducible reproducible,
+            long chunkBytes,
+            long fusionBytes,
+            List<String> types) {
+        Config config = Config.builder()
+                .set(Algorithms.REPRODUCIBLE, reproducible)
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .set(Planner.CHUNK_BYTES, chunkBytes)
+                .set(KVStore.FUSION_BYTES, fusionBytes)
+                .set(Planner.TREE_ARRAY_BOUND, chunkBytes == 4096 ? 500L : 1_000_000L)
+                .set(HostBackend.THREADS, 2)
+                .build();
+        try (Communicator communicator = Communicator.create(MACHINE, config)) {
+            types.forEach(type -> check(type, communicator, reproducible));
         }
     }
 

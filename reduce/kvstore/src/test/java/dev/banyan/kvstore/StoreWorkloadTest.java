@@ -14,15 +14,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Many keys in flight, for long. */
-@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class StoreWorkloadTest {
     private static final int KEYS = 157;
 

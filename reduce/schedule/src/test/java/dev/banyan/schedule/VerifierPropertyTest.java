@@ -10,10 +10,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Whatever the verifier accepts gives right results in every order; most of what is changed it refuses. */
-@Timeout(300)
 class VerifierPropertyTest {
     private static final List<Space> SPACES = List.of(Space.values());
 

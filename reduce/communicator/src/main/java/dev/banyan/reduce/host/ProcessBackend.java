@@ -57,9 +57,20 @@ public final class ProcessBackend implements Backend {
      * @param timeout how long this and later runs may take
      */
     public static ProcessBackend join(Job job, Duration timeout) {
+        return join(job, timeout, timeout);
+    }
+
+    /**
+     * Makes the backend of this process, in all processes at the same time.
+     *
+     * @param job the processes, which {@link #close} leaves
+     * @param joining how long this may take
+     * @param timeout how long a run may take
+     */
+    static ProcessBackend join(Job job, Duration joining, Duration timeout) {
         ProcessBackend joined = new ProcessBackend(job, timeout);
         try {
-            joined.openInboxes();
+            joined.openInboxes(TimeUnit.NANOSECONDS.convert(joining));
             return joined;
         } catch (Throwable e) {
             joined.free();
@@ -68,8 +79,7 @@ public final class ProcessBackend implements Backend {
     }
 
     /** A process may close its communicator while others still read what it gave for its last short call. */
-    private void openInboxes() {
-        long nanos = TimeUnit.NANOSECONDS.convert(timeout);
+    private void openInboxes(long nanos) {
         job.meet("joining", nanos);
         IntStream.range(0, job.processes()).forEach(pieces::inbox);
         job.meet("joining", nanos);

@@ -68,6 +68,7 @@ public final class CallQueue implements AutoCloseable {
 
     private final String name;
     private final Duration timeout;
+    private final Deadlines deadlines;
     private final long patienceNanos;
     private final long graceNanos;
     private final ReentrantLock lock = new ReentrantLock();
@@ -75,7 +76,7 @@ public final class CallQueue implements AutoCloseable {
     private final ArrayDeque<Pending> waiting = new ArrayDeque<>();
     /** Calls that have started and not ended, in the order of their starts. The timeout of the first one counts. */
     private final ArrayDeque<Pending> inFlight = new ArrayDeque<>();
-    /** Value of {@link System#nanoTime()} at which the first call in flight became the first. */
+    /** Value of {@link Deadlines#nanoTime()} at which the first call in flight became the first. */
     private long firstSince;
 
     /** The call whose start has not returned: no other one starts meanwhile. */
@@ -90,9 +91,11 @@ public final class CallQueue implements AutoCloseable {
      * @param name the daemon thread's name
      * @param timeout how long a run of a call may take
      * @param grace the time beyond the timeout in which a call may report the timeout itself
+     * @param deadlines the clock by which calls are late
      */
-    public CallQueue(String name, Duration timeout, Duration grace) {
+    public CallQueue(String name, Duration timeout, Duration grace, Deadlines deadlines) {
         this.name = name;
+        this.deadlines = deadlines;
         this.timeout = timeout;
         graceNanos = TimeUnit.NANOSECONDS.convert(grace);
         patienceNanos = Math.min(TimeUnit.NANOSECONDS.convert(timeout), Long.MAX_VALUE / 2) + graceNanos;
@@ -326,7 +329,7 @@ public final class CallQueue implements AutoCloseable {
                 throw failure;
             }
             if (inFlight.isEmpty()) {
-                firstSince = System.nanoTime();
+                firstSince = deadlines.nanoTime();
             }
             inFlight.add(pending);
             watch();
@@ -343,7 +346,7 @@ public final class CallQueue implements AutoCloseable {
         lock.lock();
         try {
             if (pending.equals(inFlight.peek())) {
-                firstSince = System.nanoTime();
+                firstSince = deadlines.nanoTime();
             }
             inFlight.remove(pending);
             release(pending);
@@ -362,14 +365,14 @@ public final class CallQueue implements AutoCloseable {
         if (!watched && !inFlight.isEmpty() && failure == null) {
             watched = true;
             // A long batch may end soon and leave a short call the first one.
-            var _ = Deadlines.after(Math.min(patienceNanos, remaining(inFlight.element())), this::look);
+            var _ = deadlines.after(Math.min(patienceNanos, remaining(inFlight.element())), this::look);
         }
     }
 
     /** Returns the time after which the first call in flight breaks the queue, in ns. */
     private long remaining(Pending first) {
         int runs = first.call.runCount();
-        return Math.min(patienceNanos, Long.MAX_VALUE / 2 / runs) * runs - (System.nanoTime() - firstSince);
+        return Math.min(patienceNanos, Long.MAX_VALUE / 2 / runs) * runs - (deadlines.nanoTime() - firstSince);
     }
 
     private void look() {

@@ -11,9 +11,7 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class BlockExecutableTest {
     private static final MemorySegment[] BUFFERS = {MemorySegment.NULL};
 

@@ -21,15 +21,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** With BANYAN_REPRODUCIBLE=exact every collective gives the bits of sums that are rounded once. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ExactCollectivesTest {
     private static final int GUARD = 3;
 

