@@ -46,8 +46,7 @@ class LoopInliningTest {
     }
 
     private static LoopShape product(int inputs) {
-        return new LoopShape(
-                DataType.F16, ReduceOp.PROD, false, "x" + "x+".repeat(inputs - 1), inputs, true, 0, false);
+        return new LoopShape(DataType.F16, ReduceOp.PROD, false, "x" + "x+".repeat(inputs - 1), inputs, true, 0, false);
     }
 
     @ParameterizedTest
