@@ -27,7 +27,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Training steps of some of ResNet-50's parameters on four emulated GPUs, whose memory takes the place of PyTorch's. */
+/** Trains some of ResNet-50's parameters on four emulated GPUs, whose memory takes the place of PyTorch's. */
 class GpuBatchesTest {
     private static final int GPUS = 4;
     /** Of so many parameters of ResNet-50 one is trained, to keep the test short. */

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-/** Every type and operation, with one and several devices in each process, over all algorithms between the processes. */
+/** Runs every type and operation by all algorithms between the processes, with one and several devices in each. */
 final class MatrixProgram {
     private static final long[] COUNTS = {0, 1, 17, 4099};
     /** Several pieces, the last one short. */

@@ -12,7 +12,7 @@ import java.math.BigInteger;
  * integers to be averaged are of the whole range of their type, so that their sum does not fit in.
  */
 record Sample(DataType type, ReduceOp op, int devices) {
-    /** Elements repeat, so that long arrays are quick to fill and to check. No piece of an array is a multiple of it. */
+    /** Elements repeat, so that long arrays are quick to fill. No piece of an array is a multiple of the period. */
     private static final int PERIOD = 4099;
 
     /**

@@ -26,7 +26,7 @@ import org.openqa.selenium.remote.http.ClientConfig;
 import org.openqa.selenium.support.ui.Select;
 import org.openqa.selenium.support.ui.WebDriverWait;
 
-/** Headless Chromium without a network, on a screen as large as a laptop's; one for all tests, which use it in turns. */
+/** Headless Chromium without a network, on a screen as large as a laptop's. All tests use one in turns. */
 final class Browser {
     private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
     private static final Path DRIVER = Path.of("/usr/bin/chromedriver");

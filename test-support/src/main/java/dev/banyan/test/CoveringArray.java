@@ -6,8 +6,8 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Few cases in which every two values of two parameters meet: for tests whose parameters have too many combinations. The
- * same numbers of values give the same cases.
+ * Few cases in which every two values of two parameters meet, for tests whose parameters have too many combinations.
+ * The same numbers of values give the same cases.
  */
 public final class CoveringArray {
     private final int[] counts;

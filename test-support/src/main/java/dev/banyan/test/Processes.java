@@ -17,8 +17,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * Starts the processes of a test. If the test fails, prints what each of them wrote. Kills those that are left when the
- * test has ended. A test class holds it in a field with {@code @RegisterExtension}, which must not be static if methods of
- * the class run concurrently. Any thread may use it.
+ * test has ended. A test class holds it in a field with {@code @RegisterExtension}, which must not be static if methods
+ * of the class run concurrently. Any thread may use it.
  */
 public final class Processes implements AfterTestExecutionCallback, AfterEachCallback {
     private final List<TestProcess> started = Collections.synchronizedList(new ArrayList<>());
@@ -47,8 +47,8 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
     }
 
     /**
-     * Returns a builder that runs a command in several processes of Open MPI. Each run has a session directory of its own:
-     * runs that share one and end at the same time remove it under each other.
+     * Returns a builder that runs a command in several processes of Open MPI. Each run has a session directory of its
+     * own: runs that share one and end at the same time remove it under each other.
      */
     public ProcessBuilder mpirun(int processes, List<String> options, List<String> program) throws IOException {
         List<String> command = new ArrayList<>(List.of(

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process that a test started. Two daemon threads read its outputs as they come, so that it never waits for its reader.
- * Waits have no deadline of their own: the timeout of the test interrupts them. Any thread may call any method.
+ * A process that a test started. Two daemon threads read its outputs as they come, so that it never waits for its
+ * reader. Waits have no deadline of their own: the timeout of the test interrupts them. Any thread may call any method.
  */
 public final class TestProcess {
     private static final int PRINTED_CHARS = 20_000;
