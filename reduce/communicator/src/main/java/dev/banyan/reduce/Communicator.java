@@ -10,7 +10,6 @@ import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.host.ProcessBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
-import dev.banyan.reduce.internal.Deadlines;
 import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.joining.JoiningProvider;
 import dev.banyan.reduce.internal.processes.Agreement;
@@ -125,8 +124,7 @@ public final class Communicator implements AutoCloseable {
         this.ownsBackend = ownsBackend;
         exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
         planned = new PlannedCalls(planner, config, backend, machine.size(), held);
-        queue = new CallQueue(
-                "banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE, Deadlines.SYSTEM);
+        queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
     }
 

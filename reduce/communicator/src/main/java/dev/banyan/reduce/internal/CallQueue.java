@@ -88,6 +88,17 @@ public final class CallQueue implements AutoCloseable {
     private @Nullable RuntimeException failure;
 
     /**
+     * Makes a queue whose calls are late by the system's clock.
+     *
+     * @param name the daemon thread's name
+     * @param timeout how long a run of a call may take
+     * @param grace the time beyond the timeout in which a call may report the timeout itself
+     */
+    public CallQueue(String name, Duration timeout, Duration grace) {
+        this(name, timeout, grace, Deadlines.SYSTEM);
+    }
+
+    /**
      * @param name the daemon thread's name
      * @param timeout how long a run of a call may take
      * @param grace the time beyond the timeout in which a call may report the timeout itself
