@@ -10,6 +10,7 @@ import dev.banyan.test.TestProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -215,6 +216,45 @@ class LauncherIT {
                 .startsWith("banyan: cannot build in " + target + " (mkdir: ")
                 .endsWith("make that folder writable, or work in a copy of the checkout\n")
                 .hasLineCount(1);
+    }
+
+    @Test
+    void aLockOfAnotherUserIsWaitedForAndNamed() throws Exception {
+        long owner = ProcessHandle.current().pid();
+        Path copy = checkoutLockedBy(owner);
+        TestProcess waiting = processes.start(asNobody(copy).redirectErrorStream(true));
+        waiting.awaitLine("banyan: waiting for another build (process " + owner + " of user root)");
+        Path lock = copy.resolveSibling("cli/target/launcher.lock");
+        Files.delete(lock.resolve("pid"));
+        Files.delete(lock);
+        assertThat(waiting.await()).isEqualTo(1);
+        assertThat(waiting.out()).contains("banyan: cannot build in ");
+    }
+
+    @Test
+    void aLockThatAnotherUserLeftIsNamed() throws Exception {
+        TestProcess ended = processes.start(new ProcessBuilder("true"));
+        ended.await();
+        CommandRun run = run(asNobody(checkoutLockedBy(ended.pid())));
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err())
+                .endsWith(" is left from process " + ended.pid()
+                        + " of user root, which has ended; let that user remove it\n")
+                .hasLineCount(1);
+    }
+
+    /** Makes a checkout that all may read, with a lock of this user for a process. */
+    private Path checkoutLockedBy(long process) throws IOException {
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can play another user");
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path copy = checkout("exit 1");
+        Path lock = Files.createDirectories(copy.resolveSibling("cli/target/launcher.lock"));
+        Files.writeString(lock.resolve("pid"), process + "\n");
+        return copy;
+    }
+
+    private ProcessBuilder asNobody(Path banyan) {
+        return builder("setpriv", "--reuid=65534", "--clear-groups", banyan.toString(), "--version");
     }
 
     @Test

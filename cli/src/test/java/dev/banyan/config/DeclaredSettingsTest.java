@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -70,6 +72,26 @@ class DeclaredSettingsTest {
                         .flatMap(provider -> provider.settings().stream())
                         .map(Setting::name))
                 .containsExactlyInAnyOrderElementsOf(UnknownNames.ELSEWHERE);
+    }
+
+    /** Whoever wrote the working directory must not choose code that runs. */
+    @Test
+    void noFileOfSettingsNamesALibraryOrACommand() throws IOException {
+        List<Setting<?>> naming = settings()
+                .filter(setting -> setting.name().matches(".*_(LIBRARY|COMMAND|HOME|OPTS)"))
+                .toList();
+        assertThat(naming)
+                .extracting(Setting::name)
+                .contains("BANYAN_MPI_LIBRARY", "BANYAN_NCCL_LIBRARY", "BANYAN_NVML_LIBRARY");
+        Files.writeString(
+                directory.resolve("banyan.properties"),
+                naming.stream().map(setting -> setting.name() + "=/tmp/other\n").collect(Collectors.joining()));
+        Config config = Config.builder().load(Map.of(), Map.of(), directory);
+        for (Setting<?> setting : naming) {
+            assertThat(config.find(setting)).as(setting.name()).isEmpty();
+            assertThat(config.warnings())
+                    .anyMatch(warning -> warning.startsWith(setting.name()) && warning.contains("has no effect in a file"));
+        }
     }
 
     @Test

@@ -33,10 +33,11 @@ final class MpiLibrary {
     private static final String SETTING = "BANYAN_MPI_LIBRARY";
 
     static final Setting<String> FILE = Setting.text(
-            SETTING,
-            "the path of Open MPI's library",
-            SONAME,
-            "Names Open MPI's library; the loader finds the default.");
+                    SETTING,
+                    "the path of Open MPI's library",
+                    SONAME,
+                    "Names Open MPI's library; the loader finds the default.")
+            .outsideFiles();
 
     private static final String REMEDY =
             "; install Open MPI 4 or 5 (Debian and Ubuntu: apt-get install openmpi-bin libopenmpi-dev), or name its"

@@ -114,7 +114,8 @@ public final class CallQueue implements AutoCloseable {
 
     /** Runs a call and returns when it has ended; throws what it failed with. */
     public void run(Call call) {
-        Pending pending = startOrSubmit(call);
+        Pending pending = new Pending(call);
+        startOrSubmit(pending);
         call.poll(pending.ended);
         Completions.join(pending.ended);
     }
@@ -137,14 +138,15 @@ public final class CallQueue implements AutoCloseable {
      * @return a copy for the caller, which completes when the call has ended
      */
     public CompletableFuture<Void> enqueue(Call call) {
-        Pending pending = startOrSubmit(call);
+        Pending pending = new Pending(call);
+        CompletableFuture<Void> copy = Completions.copyOf(pending.ended);
+        startOrSubmit(pending);
         pending.begun.join();
-        return Completions.copyOf(pending.ended);
+        return copy;
     }
 
     /** Starts a call on the calling thread if nothing is before it, else submits it. */
-    private Pending startOrSubmit(Call call) {
-        Pending pending = new Pending(call);
+    private void startOrSubmit(Pending pending) {
         boolean mine;
         lock.lock();
         try {
@@ -161,7 +163,6 @@ public final class CallQueue implements AutoCloseable {
         if (mine) {
             start(pending);
         }
-        return pending;
     }
 
     /**
@@ -180,6 +181,7 @@ public final class CallQueue implements AutoCloseable {
      */
     public CompletableFuture<Void> launch(Call call) {
         Pending pending = new Pending(call);
+        CompletableFuture<Void> copy = Completions.copyOf(pending.ended);
         lock.lock();
         try {
             checkUsable();
@@ -187,7 +189,7 @@ public final class CallQueue implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        return Completions.copyOf(pending.ended);
+        return copy;
     }
 
     /** Fails all calls that have not ended, and takes no more. Without effect once the queue is closed and idle. */
@@ -273,8 +275,9 @@ public final class CallQueue implements AutoCloseable {
 
     private void enqueue(Pending pending) {
         if (!dispatching) {
-            dispatching = true;
             Thread.ofPlatform().daemon().name(name).start(this::dispatch);
+            // Only now, since the start may fail.
+            dispatching = true;
         }
         waiting.add(pending);
         changed.signalAll();
@@ -374,9 +377,10 @@ public final class CallQueue implements AutoCloseable {
     /** Arms the timer for the first call in flight. */
     private void watch() {
         if (!watched && !inFlight.isEmpty() && failure == null) {
-            watched = true;
             // A long batch may end soon and leave a short call the first one.
             var _ = deadlines.after(Math.min(patienceNanos, remaining(inFlight.element())), this::look);
+            // Only now, since the timer may fail to start; look() waits for the lock.
+            watched = true;
         }
     }
 

@@ -3,6 +3,8 @@ package dev.banyan.reduce.internal;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -12,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * Futures that are handed to users. A user's future is a copy: cancelling or completing it changes nothing but the
  * copy. It completes on a thread that runs nothing else of the library, so that a dependent that blocks keeps no other
  * call, deadline or close from ending. The threads are daemons and end after 10 idle seconds; while {@value
- * #MOST_PLATFORM_THREADS} are blocked, further futures complete on virtual threads.
+ * #MOST_PLATFORM_THREADS} are blocked, further futures complete on virtual threads. If the system has no further thread,
+ * futures complete one after another on a thread that started with the first future.
  *
  * <p>Safe for use from any thread.
  */
@@ -30,12 +33,25 @@ public final class Completions {
             task -> Thread.ofPlatform().daemon().name("banyan-completions").unstarted(task),
             (task, _) -> Thread.startVirtualThread(task));
 
+    private static final ThreadPoolExecutor RESERVE = new ThreadPoolExecutor(
+            1,
+            1,
+            0,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task -> Thread.ofPlatform().daemon().name("banyan-completions-reserve").unstarted(task));
+
     private Completions() {}
 
-    /** Returns a copy of a promise for a user. */
+    /**
+     * Returns a copy of a promise for a user.
+     *
+     * @throws OutOfMemoryError if the system has no thread on which the copy could complete
+     */
     public static <T extends @Nullable Object> CompletableFuture<T> copyOf(CompletableFuture<T> promise) {
+        RESERVE.prestartCoreThread();
         CompletableFuture<T> copy = new CompletableFuture<>();
-        var _ = promise.whenComplete((value, failure) -> THREADS.execute(() -> {
+        var _ = promise.whenComplete((value, failure) -> execute(() -> {
             if (failure == null) {
                 copy.complete(value);
             } else {
@@ -43,6 +59,14 @@ public final class Completions {
             }
         }));
         return copy;
+    }
+
+    private static void execute(Runnable task) {
+        try {
+            THREADS.execute(task);
+        } catch (OutOfMemoryError | RejectedExecutionException e) {
+            RESERVE.execute(task);
+        }
     }
 
     /** Waits for a call and throws what it failed with, as it was thrown there. */

@@ -229,7 +229,12 @@ public final class WorkerPool implements AutoCloseable {
     private void wakeInvited() {
         for (int w = 0; w < invited; w++) {
             if (w == started) {
-                workers[w].thread.start();
+                try {
+                    workers[w].thread.start();
+                } catch (OutOfMemoryError e) {
+                    // The system has no further thread now; the task goes on with fewer workers.
+                    return;
+                }
                 started++;
             } else if (workers[w].parked) {
                 // Waking takes long for the caller, so only one call does it.
