@@ -260,7 +260,9 @@ class LauncherIT {
             assertThat(probe.out()).startsWith("# this machine, found by nvml").contains("# 8x Tesla V100-SXM2-16GB");
             CommandRun preset = CommandRun.of("topo --machine p3.16xlarge --format json");
             CommandRun read = CommandRun.of("topo --machine " + folder.resolve(file) + " --format json");
-            assertThat(read.json().findValues("gbs")).isEqualTo(preset.json().findValues("gbs"));
+            assertThat(new ObjectMapper().readTree(read.out()).findValues("gbs"))
+                    .as(read.toString())
+                    .isEqualTo(new ObjectMapper().readTree(preset.out()).findValues("gbs"));
         }
     }
 
