@@ -49,6 +49,11 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
         return new EmulatedMachine(cuda, drivers, System.getenv("PATH"), List.of(), processes);
     }
 
+    /** The stand-in for NVML. */
+    Path nvml() {
+        return drivers.resolve("libnvidia-ml.so.1");
+    }
+
     EmulatedMachine withDriver(Path folder) {
         return new EmulatedMachine(folder, drivers, path, settings, processes);
     }
@@ -74,7 +79,7 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
                 "/usr/bin/env",
                 "PATH=" + path,
                 "LD_LIBRARY_PATH=" + cuda,
-                "BANYAN_NVML_LIBRARY=" + drivers.resolve("libnvidia-ml.so.1"),
+                "BANYAN_NVML_LIBRARY=" + nvml(),
                 "BANYAN_EMULATED_CUDA=" + emulated));
         command.addAll(settings);
         command.addAll(Processes.java(List.of(), "dev.banyan.cli.Main", arguments.split(" ", -1)));

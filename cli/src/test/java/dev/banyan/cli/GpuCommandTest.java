@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.NcclStandIn;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.plan.TuningFile;
@@ -29,17 +30,21 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Commands on GPUs, each in a process of its own, whose loader finds the emulated CUDA driver and the
- * stand-in for NVML of {@code nvml-probe}: a p3.16xlarge.
+ * Commands on GPUs in this process, which has the emulated CUDA driver and the stand-in for NVML of {@code nvml-probe}:
+ * a p3.16xlarge. Commands run in a process of their own if they start processes, need another driver, try pairs of GPUs
+ * anew or log warnings.
  */
 class GpuCommandTest {
     @RegisterExtension
     static final Processes PROCESSES = new Processes();
 
+    private static final String NCCL = "BANYAN_NCCL_LIBRARY";
+
     @TempDir
     static Path drivers;
 
     private static @Nullable EmulatedMachine machine;
+    private static @Nullable CudaEmulator emulator;
 
     @TempDir
     Path folder;
@@ -47,6 +52,8 @@ class GpuCommandTest {
     @BeforeAll
     static void buildDrivers() throws Exception {
         machine = EmulatedMachine.build(drivers, PROCESSES);
+        emulator = CudaEmulator.load();
+        System.setProperty("BANYAN_NVML_LIBRARY", machine.nvml().toString());
     }
 
     @Test
@@ -64,9 +71,8 @@ class GpuCommandTest {
 
     @Test
     void processesHaveAGpuEach() throws Exception {
-        CommandRun run = banyan(
-                "",
-                "bench --backend cuda --processes 2 --devices 5,1 -b 4K -e 2M -f 512 -n 2 -w 1 --algorithm star,ring");
+        CommandRun run = apart(
+                "", "bench --backend cuda --processes 2 --devices 5,1 -b 4K -e 4K -n 2 -w 1 --algorithm star,ring");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains("2 processes on GPUs [5, 1]")
@@ -131,9 +137,9 @@ class GpuCommandTest {
     void aStoreOfGpusIsTraced() throws Exception {
         Path traces = folder.resolve("traces");
         CommandRun run =
-                banyan("", "trace run --backend cuda --devices 0,1,1 --iterations 2 --compute-ms 0 --out " + traces);
+                banyan("", "trace run --backend cuda --devices 0,1 --iterations 1 --compute-ms 0 --out " + traces);
         assertThat(run.status()).isZero();
-        assertThat(run.out()).contains("8 keys, 2 iterations on 3 devices");
+        assertThat(run.out()).contains("8 keys, 1 iteration on 2 devices");
         CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));
         assertThat(stats.json().get("keys").intValue()).isEqualTo(8);
     }
@@ -143,15 +149,15 @@ class GpuCommandTest {
     void selftestsKeepApartWhatTheMachineKeepsApart() throws Exception {
         Path output = folder.resolve("machine.json");
         String corrupt = "corrupt 1 2\n";
-        assertThat(banyan(corrupt, "probe --measure --bytes 64K --output " + output)
+        assertThat(apart(corrupt, "probe --measure --bytes 64K --output " + output)
                         .status())
                 .isZero();
         String selftest = "selftest --devices 1,2 --algorithm star";
         String warning = "peer access between devices 1 and 2 does not work";
         // The backend finds out by its own trial; what probe found needs none.
-        assertThat(banyan(corrupt, selftest))
+        assertThat(apart(corrupt, selftest))
                 .matches(run -> run.status() == 0 && run.err().contains(warning));
-        assertThat(banyan(corrupt, selftest + " --machine " + output))
+        assertThat(apart(corrupt, selftest + " --machine " + output))
                 .matches(run -> run.status() == 0 && !run.err().contains(warning));
     }
 
@@ -161,7 +167,7 @@ class GpuCommandTest {
         long free = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getFreeMemorySize();
         assumeTrue(
                 free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
-        CommandRun run = banyan("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
+        CommandRun run = apart("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
         assertThat(run.out()).as(run.toString()).contains("# 5 passed, 0 failed");
     }
 
@@ -189,25 +195,22 @@ class GpuCommandTest {
     /** The figures of the emulated driver mean nothing; each row has both, and every element is checked. */
     @Test
     void ncclRunsInTurnsOnTheSameBuffers() throws Exception {
-        EmulatedMachine withNccl = Objects.requireNonNull(machine).with("BANYAN_NCCL_LIBRARY=" + NcclStandIn.build());
         String few = " --devices 0-3 -b 1K -e 4K -f 4 -n 2 -w 1";
-        CommandRun bench = withNccl.banyan(folder, "", "bench --backend cuda -a ring,nccl,star" + few);
+        CommandRun bench = withNccl("bench --backend cuda -a ring,nccl,star" + few);
         assertThat(bench.status()).as(bench.err()).isZero();
         assertThat(bench.out())
                 .containsPattern("#       size +algorithm +ours +nccl +ratio +ours +nccl +bound +#wrong\n")
                 .containsPattern("\n        1024 +ring( +[0-9.]+){6} +0\n        4096 +ring( +[0-9.]+){6} +0\n")
                 .containsPattern("\n        4096 +star( +[0-9.]+){5} +75\\.00 ")
                 .contains("# Out of bounds values : 0 OK");
-        JsonNode rows = withNccl.banyan(
-                        folder, "", "bench --backend cuda -a auto,nccl --format json --collective all_gather" + few)
+        JsonNode rows = withNccl("bench --backend cuda -a auto,nccl --format json --collective all_gather" + few)
                 .rows();
         assertThat(rows).hasSize(4);
         assertThat(rows.get(1).get("algorithm").asText()).isEqualTo("nccl");
         assertThat(rows.get(1).get("wrong").asInt()).isZero();
-        CommandRun alone = withNccl.banyan(folder, "", "bench --backend cuda -a nccl --collective reduce -o max" + few);
+        CommandRun alone = withNccl("bench --backend cuda -a nccl --collective reduce -o max" + few);
         assertThat(alone.out()).contains("# Out of bounds values : 0 OK").contains("#wrong");
-        CommandRun all = withNccl.banyan(
-                folder, "", "bench --backend cuda -a nccl -o all -d int32 --devices 0,1 -b 1K -e 1K -n 1 -w 0");
+        CommandRun all = withNccl("bench --backend cuda -a nccl -o all -d int32 --devices 0,1 -b 1K -e 1K -n 1 -w 0");
         assertThat(all.status()).as(all.err()).isZero();
         assertThat(all.out()).contains("# int32, max\n").containsPattern("# left out: int32, avg: .*no mean");
         CommandRun missing = banyan("", "bench --backend cuda -a auto,nccl -o all" + few);
@@ -219,8 +222,7 @@ class GpuCommandTest {
 
     @Test
     void ncclIsTestedAndTunedWhereItIsThere() throws Exception {
-        EmulatedMachine withNccl = Objects.requireNonNull(machine).with("BANYAN_NCCL_LIBRARY=" + NcclStandIn.build());
-        CommandRun selftest = withNccl.banyan(folder, "", "selftest --short --devices 0-2 --algorithm nccl,ring");
+        CommandRun selftest = withNccl("selftest --short --devices 0-2 --algorithm nccl,ring");
         assertThat(selftest.status()).as(selftest.err()).isZero();
         assertThat(selftest.out())
                 .containsPattern("nccl: [0-9]+ passed, 0 failed\n")
@@ -228,7 +230,7 @@ class GpuCommandTest {
         assertThat(banyan("", "selftest --short --devices 0-2 --algorithm nccl").err())
                 .contains("nccl: no NCCL found");
         Path file = folder.resolve("tuned.ini");
-        CommandRun tune = withNccl.banyan(folder, "", "tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
+        CommandRun tune = withNccl("tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
         assertThat(tune.status()).as(tune.err()).isZero();
         assertThat(tune.out()).containsPattern("size +choice +time +algbw .*nccl");
         CommandRun without = banyan("", "tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
@@ -240,7 +242,7 @@ class GpuCommandTest {
 
     @Test
     void pairsWithoutPeerAccessAreNamedOnce() throws Exception {
-        CommandRun selftest = banyan("", "selftest --short --devices 5,0,6,1 --algorithm star,ring");
+        CommandRun selftest = apart("", "selftest --short --devices 5,0,6,1 --algorithm star,ring");
         assertThat(selftest.status()).as(selftest.err()).isZero();
         assertThat(selftest.err())
                 .containsOnlyOnce("no peer access")
@@ -249,7 +251,7 @@ class GpuCommandTest {
 
     @Test
     void devicesWhoseCopiesAreStuckAreNamedOnce() throws Exception {
-        CommandRun selftest = banyan("stall 0 1", "selftest --short --devices 0,1,2,3 --algorithm ring");
+        CommandRun selftest = apart("stall 0 1", "selftest --short --devices 0,1,2,3 --algorithm ring");
         assertThat(selftest.status()).as(selftest.err()).isZero();
         assertThat(selftest.err())
                 .containsOnlyOnce("peer access")
@@ -265,7 +267,26 @@ class GpuCommandTest {
         assertThat(banyan("peer 0 5 0\n", "probe").err()).contains("(1; 0 is the best) no better than GPU0-GPU5 (0)");
     }
 
-    private CommandRun banyan(String commands, String arguments) throws Exception {
+    /** Runs a command here, on a machine on which nothing has happened yet. */
+    private static CommandRun banyan(String commands, String arguments) {
+        CudaEmulator cuda = Objects.requireNonNull(emulator);
+        cuda.reset();
+        cuda.tell(commands);
+        return CommandRun.of(arguments);
+    }
+
+    /** Runs a command in a process of its own. */
+    private CommandRun apart(String commands, String arguments) throws Exception {
         return Objects.requireNonNull(machine).banyan(folder, commands, arguments);
+    }
+
+    /** Runs a command where NCCL's stand-in is. */
+    private static CommandRun withNccl(String arguments) {
+        System.setProperty(NCCL, NcclStandIn.build().toString());
+        try {
+            return banyan("", arguments);
+        } finally {
+            System.clearProperty(NCCL);
+        }
     }
 }

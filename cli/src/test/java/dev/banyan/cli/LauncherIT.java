@@ -298,9 +298,10 @@ class LauncherIT {
                     .startsWith("warning: the driver grants no peer access")
                     .hasLineCount(1);
             assertThat(probe.out()).startsWith("# this machine, found by nvml").contains("# 8x Tesla V100-SXM2-16GB");
-            CommandRun preset = run(launcher.toString(), "topo", "--machine", "p3.16xlarge", "--format", "json");
-            CommandRun read = run(launcher.toString(), "topo", "--machine", file, "--format", "json");
+            CommandRun preset = CommandRun.of("topo --machine p3.16xlarge --format json");
+            CommandRun read = CommandRun.of("topo --machine " + folder.resolve(file) + " --format json");
             assertThat(new ObjectMapper().readTree(read.out()).findValues("gbs"))
+                    .as(read.toString())
                     .isEqualTo(new ObjectMapper().readTree(preset.out()).findValues("gbs"));
         }
     }

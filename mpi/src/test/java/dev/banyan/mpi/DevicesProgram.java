@@ -37,6 +37,9 @@ import java.util.stream.IntStream;
  */
 final class DevicesProgram {
     private static final int DEVICES = 2;
+    /** Hierarchies of processes that share their GPUs, which share out the types and operations. */
+    private static final int ROUNDS = 4;
+
     private static final long[] COUNTS = {0, 1, 4099};
     /** Several pieces of the memory of the host that leaders have, the last one short. */
     private static final long LONG = (9 << 20) / Double.BYTES + 7;
@@ -111,7 +114,7 @@ final class DevicesProgram {
     private void apart() {
         try (HierarchicalCommunicator communicator = HierarchicalCommunicator.create(world, local)) {
             everyKind(communicator::allReduce);
-            exact(communicator::allReduce, LONG, DataType.F64, ReduceOp.SUM);
+            exact(communicator::allReduce, 100_003, DataType.F64, ReduceOp.SUM);
             long before = emulated(COPIES);
             communicator.allReduce(memory, 4099, DataType.F32, ReduceOp.SUM);
             require(emulated(COPIES) == before, "no array goes through the host");
@@ -198,15 +201,12 @@ final class DevicesProgram {
                         leading -> new Between.Staged(List.of(leading), DEVICES * all.size(), local, copies, arena)))) {
             AllReduce reduction = (buffers, count, type, op) ->
                     gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
-            for (DataType type : DataType.values()) {
-                for (ReduceOp op : ReduceOp.values()) {
-                    // Means of integers go another way.
-                    if (op != ReduceOp.AVG || type.isFloating()) {
-                        exact(reduction, 4099, type, op);
-                    }
+            for (Sample sample : Sample.ofRound(0, ROUNDS, DEVICES * world.size())) {
+                if (!sample.isIntegerMean()) {
+                    exact(reduction, 4099, sample.type(), sample.op());
                 }
             }
-            exact(reduction, LONG, DataType.F64, ReduceOp.AVG);
+            exact(reduction, LONG / 2, DataType.F64, ReduceOp.AVG);
             long before = emulated(COPIES);
             gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 4099, DataType.F32, ReduceOp.SUM, memory));
             long copied = emulated(COPIES) - before;
@@ -304,7 +304,8 @@ final class DevicesProgram {
             int pieces = leaders == Leaders.ONE ? 2 : 2 * DEVICES;
             require(emulated("host allocations") == before + pieces, "each leader has two pieces of pinned memory");
             everyKind(communicator::allReduce);
-            if (!takesDeviceMemory) {
+            // A leader alone has the most pieces, and uses its memory of the host again.
+            if (!takesDeviceMemory && leaders == Leaders.ONE) {
                 exact(communicator::allReduce, LONG, DataType.F64, ReduceOp.SUM);
             }
             inStreams(communicator, DataType.F32, ReduceOp.SUM);
@@ -312,14 +313,9 @@ final class DevicesProgram {
     }
 
     private void everyKind(AllReduce reduction) {
-        for (DataType type : DataType.values()) {
-            for (ReduceOp op : ReduceOp.values()) {
-                for (long count : Sample.oneOf(COUNTS, type, op, rounds)) {
-                    exact(reduction, count, type, op);
-                }
-            }
+        for (Sample sample : Sample.ofRound(rounds++, ROUNDS, DEVICES * world.size())) {
+            exact(reduction, sample.oneOf(COUNTS), sample.type(), sample.op());
         }
-        rounds++;
     }
 
     private void exact(AllReduce reduction, long count, DataType type, ReduceOp op) {

@@ -24,6 +24,9 @@ final class MatrixProgram {
     /** Several pieces, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
 
+    /** Hierarchies of several devices if not all are run. */
+    private static final int ROUNDS = 3;
+
     private final World world;
     private final boolean full;
     private int hierarchies;
@@ -37,8 +40,8 @@ final class MatrixProgram {
     /**
      * Returns the number of cases that passed.
      *
-     * @param full whether there are more hierarchies, each of which reduces all lengths of each type by each operation
-     *     instead of one of them
+     * @param full whether there are more hierarchies, each of which reduces all lengths of each type by each operation;
+     *     if not, those of several devices share out the types and operations
      */
     static long run(World world, boolean full) {
         MatrixProgram program = new MatrixProgram(world, full);
@@ -93,11 +96,11 @@ final class MatrixProgram {
             List<MemorySegment> memory = IntStream.range(0, devices)
                     .mapToObj(_ -> arena.allocate(LONG * Float.BYTES + Long.BYTES))
                     .toList();
-            for (DataType type : DataType.values()) {
-                for (ReduceOp op : ReduceOp.values()) {
-                    for (long count : full ? COUNTS : Sample.oneOf(COUNTS, type, op, hierarchies)) {
-                        exact(communicator, memory, count, type, op);
-                    }
+            // One device makes no plans, which are what takes time.
+            int rounds = full || devices == 1 ? 1 : ROUNDS;
+            for (Sample sample : Sample.ofRound(hierarchies, rounds, communicator.devices())) {
+                for (long count : full ? COUNTS : new long[] {sample.oneOf(COUNTS)}) {
+                    exact(communicator, memory, count, sample.type(), sample.op());
                 }
             }
             hierarchies++;

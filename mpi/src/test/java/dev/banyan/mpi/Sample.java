@@ -5,6 +5,8 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Numbers for the devices of a world, and what becomes of them, computed in 64 bits or more. They are chosen so that
@@ -16,11 +18,29 @@ record Sample(DataType type, ReduceOp op, int devices) {
     private static final int PERIOD = 4099;
 
     /**
-     * Returns one of some lengths. Each type meets each length within a round, and so does each operation; each pair of
-     * type and operation meets each length within as many rounds as there are lengths.
+     * Returns the samples of one of several rounds. All rounds together have each pair of type and operation once. If
+     * there are at most four rounds, each of them has each type and each operation.
      */
-    static long[] oneOf(long[] counts, DataType type, ReduceOp op, int round) {
-        return new long[] {counts[(type.ordinal() + op.ordinal() + round) % counts.length]};
+    static List<Sample> ofRound(int round, int rounds, int devices) {
+        List<Sample> samples = new ArrayList<>();
+        for (DataType type : DataType.values()) {
+            for (ReduceOp op : ReduceOp.values()) {
+                if ((type.ordinal() + op.ordinal()) % rounds == round % rounds) {
+                    samples.add(new Sample(type, op, devices));
+                }
+            }
+        }
+        return samples;
+    }
+
+    /** Returns one of up to four lengths. Within all rounds each type and each operation meets each length. */
+    long oneOf(long[] counts) {
+        return counts[(type.ordinal() / 2 + op.ordinal()) % counts.length];
+    }
+
+    /** Returns whether this is a mean of integers, which goes another way between processes. */
+    boolean isIntegerMean() {
+        return op == ReduceOp.AVG && !type.isFloating();
     }
 
     /** Element i of device d. */
