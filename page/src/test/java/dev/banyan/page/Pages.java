@@ -50,8 +50,7 @@ final class Pages {
 
     /** Returns the page of a preset, which is made once. */
     static PageModel model(String preset) {
-        return PRESETS.computeIfAbsent(
-                preset, name -> model(Presets.find(name).orElseThrow()));
+        return PRESETS.computeIfAbsent(preset, name -> model(Presets.find(name).orElseThrow()));
     }
 
     static PageModel model(Machine machine) {

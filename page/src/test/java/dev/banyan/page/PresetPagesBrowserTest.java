@@ -97,8 +97,7 @@ class PresetPagesBrowserTest {
         for (int device : new int[] {3, 5, 7}) {
             browser.click("[data-gpu='" + device + "']");
         }
-        assertThat(browser.text("#missing"))
-                .contains("banyan compare --machine p3.16xlarge --devices 0,1,2,4,6");
+        assertThat(browser.text("#missing")).contains("banyan compare --machine p3.16xlarge --devices 0,1,2,4,6");
         browser.click("#all-gpus");
         assertThat(browser.all("#bound")).hasSize(1);
         assertThat(browser.console()).isEmpty();

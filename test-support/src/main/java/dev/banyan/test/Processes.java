@@ -65,8 +65,7 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
         command.addAll(options);
         command.addAll(program);
         ProcessBuilder builder = new ProcessBuilder(command);
-        builder.environment()
-                .put("OMPI_MCA_orte_tmpdir_base", sessionFolder().toString());
+        builder.environment().put("OMPI_MCA_orte_tmpdir_base", sessionFolder().toString());
         return builder;
     }
 

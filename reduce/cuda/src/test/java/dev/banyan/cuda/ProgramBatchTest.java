@@ -36,7 +36,7 @@ class ProgramBatchTest {
     private static final int RANKS = 8;
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(5);
     private final Arena arena = Arena.ofShared();
 
@@ -128,7 +128,7 @@ class ProgramBatchTest {
                     pairs.forEach(pair -> assertSame(cuda, pair));
                 }
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
     }
 
@@ -164,7 +164,7 @@ class ProgramBatchTest {
                     assertThat(emulator.count("races")).isZero();
                 }
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
     }
 
@@ -212,7 +212,7 @@ class ProgramBatchTest {
                 pairs.forEach(pair -> assertSame(cuda, pair));
                 assertThat(emulator.count("races")).isZero();
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
     }
 
@@ -293,7 +293,7 @@ class ProgramBatchTest {
                     pairs.forEach(pair -> assertSame(cuda, pair));
                     assertThat(emulator.count("races")).isZero();
                 }
-                EmulatedGpus.beginNewProcess(emulator);
+                EmulatedProcess.beginAnother(emulator);
             }
         }
     }
