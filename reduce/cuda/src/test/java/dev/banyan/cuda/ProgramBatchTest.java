@@ -266,7 +266,7 @@ class ProgramBatchTest {
                     List<CollectiveCall> onHost = new ArrayList<>();
                     List<CollectiveCall> onGpus = new ArrayList<>();
                     for (int root = 0; root < RANKS; root++) {
-                        int count = 1 + random.nextInt(600);
+                        int count = 1 + random.nextInt(300);
                         Collective collective = random.nextBoolean() ? Collective.REDUCE : Collective.BROADCAST;
                         pairs.add(pair(cuda, count));
                         onHost.add(CollectiveCall.inPlace(
