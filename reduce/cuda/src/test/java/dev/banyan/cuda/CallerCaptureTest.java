@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
@@ -40,7 +41,7 @@ class CallerCaptureTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final int COUNT = 1000;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     /** A capture ends on the thread that began it. */
     private final ExecutorService caller = Executors.newSingleThreadExecutor();
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.Schedule;
@@ -33,7 +34,7 @@ class CallerContextTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final long LIMIT = 64 << 20;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private CUcontext current = new CUcontext();
     private long depth;
 

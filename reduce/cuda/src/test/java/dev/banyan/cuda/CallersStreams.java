@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -53,7 +54,7 @@ class CudaBackendTest {
     private static final Tuning DEFAULT = Tuning.DEFAULT.by(FaultClock.STOPPED);
     private static final Tuning GRAPHS = DEFAULT.with(ExecutorChoice.GRAPH);
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(7);
     private final HostComparison comparison = new HostComparison(random);
 
@@ -421,7 +422,7 @@ class CudaBackendTest {
                         .isEqualTo(calls + 24);
             }
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
     }
 
     /** Of two mappings; the second begins within the buffer. */
@@ -450,7 +451,7 @@ class CudaBackendTest {
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             sums(cuda, List.of(EmulatedGpus.mapped(0, 1), EmulatedGpus.mapped(1, 1)));
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
     }
 
     /** Sums 1000 numbers of each rank, in foreign memory. */

@@ -57,7 +57,7 @@ class CudaFaultTest {
             "cuMemcpyHtoD",
             "cuMemcpyDtoH");
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     /** Pieces are copied before they are reduced. */
     private final Tuning copies =
             new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, new FaultClock(emulator), false);
@@ -158,7 +158,7 @@ class CudaFaultTest {
                     .hasMessageMatching("CUDA cannot be used again in this process, as device [0-7] failed with"
                             + " CUDA_ERROR_\\w+; end this process and start a new one");
             assertThat(emulator.count("calls")).isEqualTo(all);
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
         nothingIsLeftAndTheNextOneWorks();
     }
@@ -176,7 +176,7 @@ class CudaFaultTest {
                                     + " new one, without that device if it is lost");
             assertThat(backend.failure()).isInstanceOf(CudaException.class);
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
         nothingIsLeftAndTheNextOneWorks();
     }
 
@@ -190,7 +190,7 @@ class CudaFaultTest {
         assertThat(emulator.count("calls cuMemFree")).isEqualTo(frees);
         assertThatThrownBy(() -> new CudaBackend(new int[] {0}, FaultClock.TIMEOUT, PeerRule.ALL, LIMIT, copies))
                 .hasMessageContaining("device 2 failed with CUDA_ERROR_ECC_UNCORRECTABLE; end this process");
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
     }
 
     @Test
@@ -202,7 +202,7 @@ class CudaFaultTest {
                 .isInstanceOf(CudaException.class)
                 .hasMessageContaining("failed on device 6")
                 .hasMessageContaining("CUDA_ERROR_ECC_UNCORRECTABLE");
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
     }
 
     @ParameterizedTest
@@ -261,7 +261,7 @@ class CudaFaultTest {
             assertThatThrownBy(call::join).hasCauseInstanceOf(CudaException.class);
             assertThat(cuda.failure()).containsInstanceOf(CudaException.class);
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
         nothingIsLeftAndTheNextOneWorks();
     }
 

@@ -39,7 +39,7 @@ class FaultPropertyTest {
     private static final Tuning COPIES =
             new Tuning(new Moves(2048, 64, 2, 0), GraphCache.MOST_NODES, System::nanoTime, false);
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private int met;
 
     private enum Kind {
@@ -138,7 +138,7 @@ class FaultPropertyTest {
                         .close();
             }
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
     }
 
     /** Some calls that are sound, and then one that meets the fault, if it has as many operations. */

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 /**
  * A process that joins other ones with ranks on GPUs, once for each case. A case is what it does, the number of all
  * ranks, the devices of its own, an algorithm, how often, and the executor, separated by colons. It prints a line after
- * each call, and one that tells how the case ended.
+ * each call that is a sum, and one that tells how the case ended.
  */
 final class JoinedGpuProgram {
     private JoinedGpuProgram() {}
@@ -50,7 +50,7 @@ final class JoinedGpuProgram {
         int times = Integer.parseInt(words.get(4));
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
             switch (words.get(0)) {
-                case "compare" -> compare(ranked, config, joined, times, out);
+                case "compare" -> compare(ranked, config, joined, times);
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
@@ -63,7 +63,7 @@ final class JoinedGpuProgram {
     }
 
     /** Compares every {@code step}-th kind of call with the host backend. */
-    private static void compare(Machine machine, Config config, Communicator joined, int step, PrintStream out) {
+    private static void compare(Machine machine, Config config, Communicator joined, int step) {
         HostComparison comparison = new HostComparison(new SplittableRandom(19));
         long[] counts = {1, 3, 257, 4099, 70_001};
         int kind = 0;
@@ -78,7 +78,6 @@ final class JoinedGpuProgram {
                                 // Twice, so that slots and flags are used again.
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
-                                out.println("call " + calls);
                             }
                         }
                     }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,6 +28,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class JoinedGpusTest {
     /** Each process sees GPUs 0 to 3 of a machine whose GPUs are at these bus ids. */
     private static final String MACHINE = "devices 4 switched\nworkers 2\n";
+
+    /** Calls of processes that one leaves. */
+    private static final int LEAVE_AFTER = 5;
 
     @RegisterExtension
     private final Processes processes = new Processes();
@@ -57,38 +61,79 @@ class JoinedGpusTest {
     }
 
     @Test
-    void twoProcessesGiveTheBitsOfTheHostAndNoticeOtherCalls() throws Exception {
+    void twoProcessesGiveTheBitsOfTheHostAndNoticeWhatDoesNotFit() throws Exception {
         List<TestProcess> two = start(
                 2,
-                MACHINE,
+                MACHINE + "peer 2 3 none\n",
                 new Case("sum", "0;1", "auto", 1, "graph"),
                 new Case("compare", "0;1", "packing", 23),
                 new Case("compare", "0,0;1", "ring", 61),
+                new Case("sum", "2;3", "auto", 1),
                 new Case("differ", "0;1", "auto", 1));
         for (TestProcess process : two) {
             List<String> ends = ends(process);
-            assertThat(ends).hasSize(4);
+            assertThat(ends).hasSize(5);
             assertThat(ends.get(0)).startsWith("failed: graphs of copies have all ranks in one process; unset ");
             assertThat(ends.subList(1, 3)).containsOnly("done");
-            assertThat(ends.get(3)).startsWith("failed: ").contains("process ");
+            assertThat(ends.get(3)).startsWith("failed: ").contains("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
+            assertThat(ends.get(4)).startsWith("failed: ").contains("process ");
         }
+        assertThat(ends(two.get(0)).get(3)).startsWith("failed: device 2 cannot open the memory of rank 1: ");
     }
 
     @Test
-    void threeProcessesGiveTheBitsOfTheHostAndNameOneThatLeaves() throws Exception {
-        List<TestProcess> three = start(
-                3,
-                MACHINE,
+    void threeProcessesGiveTheBitsOfTheHostAndNameOneThatLeavesOrIsKilled() throws Exception {
+        List<TestProcess> three = killOne(
+                0,
                 new Case("compare", "0;1,2;3", "single-tree", 61),
                 new Case("compare", "0;1;2", "packing", 97),
-                new Case("leave", "0;1;2", "star", 5));
+                new Case("leave", "0;1;2", "star", LEAVE_AFTER));
         for (TestProcess process : three) {
             assertThat(ends(process).subList(0, 2)).containsOnly("done");
         }
         for (TestProcess process : three.subList(1, 3)) {
-            assertThat(process.lastLine())
+            assertThat(ends(process).get(2))
                     .startsWith("failed: rank 0 (process " + three.get(0).pid() + ") has closed its communicator");
         }
+    }
+
+    /** Kills a process at a random moment of many calls. */
+    @Test
+    @Tag("soak")
+    @Timeout(3600)
+    void manyKilledProcessesAreNamedByAllOthers() throws Exception {
+        for (int seed = 0; seed < 100; seed++) {
+            killOne(seed);
+        }
+    }
+
+    /**
+     * Kills one of three processes in the midst of calls that all make after some cases, and returns them when the
+     * others have named it.
+     */
+    private List<TestProcess> killOne(int seed, Case... before) throws Exception {
+        SplittableRandom random = new SplittableRandom(seed);
+        int victim = random.nextInt(3);
+        int calls = LEAVE_AFTER + 1 + random.nextInt(100);
+        long spins = random.nextLong(200_000);
+        Case sums = new Case("sum", "0;1;2", "auto", Integer.MAX_VALUE);
+        List<TestProcess> three = start(
+                3, MACHINE, Stream.concat(Stream.of(before), Stream.of(sums)).toArray(Case[]::new));
+        three.get(victim).awaitLine("call " + calls);
+        for (long s = 0; s < spins; s++) {
+            Thread.onSpinWait();
+        }
+        three.get(victim).kill();
+        for (int p = 0; p < 3; p++) {
+            if (p != victim) {
+                assertThat(three.get(p).lastLine())
+                        .as("seed %d, process %d of which %d was killed", seed, p, victim)
+                        .startsWith("failed: ")
+                        .contains("rank " + victim + " (process "
+                                + three.get(victim).pid() + ") ended before ");
+            }
+        }
+        return three;
     }
 
     private static List<String> ends(TestProcess process) throws InterruptedException {
@@ -127,49 +172,6 @@ class JoinedGpusTest {
         }
         for (TestProcess process : two) {
             assertThat(process.lastLine()).isEqualTo("done");
-        }
-    }
-
-    @Test
-    void devicesWithoutPeerAccessAreNamed() throws Exception {
-        List<TestProcess> two = start(2, MACHINE + "peer 0 1 none\n", new Case("sum", "0;1", "auto", 1));
-        assertThat(two.get(0).lastLine())
-                .startsWith("failed: device 0 cannot open the memory of rank 1: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
-    }
-
-    @Test
-    void aKilledProcessIsNamedByAllOthers() throws Exception {
-        kill(1);
-    }
-
-    @Test
-    @Tag("soak")
-    @Timeout(3600)
-    void manyKilledProcessesAreNamedByAllOthers() throws Exception {
-        kill(100);
-    }
-
-    private void kill(int times) throws Exception {
-        for (int seed = 0; seed < times; seed++) {
-            SplittableRandom random = new SplittableRandom(seed);
-            int victim = random.nextInt(3);
-            int calls = 1 + random.nextInt(100);
-            long spins = random.nextLong(200_000);
-            List<TestProcess> three = start(3, MACHINE, new Case("sum", "0;1;2", "auto", Integer.MAX_VALUE));
-            three.get(victim).awaitLine("call " + calls);
-            for (long s = 0; s < spins; s++) {
-                Thread.onSpinWait();
-            }
-            three.get(victim).kill();
-            for (int p = 0; p < 3; p++) {
-                if (p != victim) {
-                    assertThat(three.get(p).lastLine())
-                            .as("seed %d, process %d of which %d was killed", seed, p, victim)
-                            .startsWith("failed: ")
-                            .contains("rank " + victim + " (process "
-                                    + three.get(victim).pid() + ") ended before ");
-                }
-            }
         }
     }
 

@@ -1,9 +1,9 @@
 package dev.banyan.cuda;
 
-import static dev.banyan.cuda.EmulatedGpus.allocate;
-import static dev.banyan.cuda.EmulatedGpus.at;
-import static dev.banyan.cuda.EmulatedGpus.enter;
-import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
+import static dev.banyan.cuda.emulator.EmulatedGpus.at;
+import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
 import static jcuda.driver.JCudaDriver.cuLaunchKernel;
 import static jcuda.driver.JCudaDriver.cuMemcpyDtoH;
 import static jcuda.driver.JCudaDriver.cuMemcpyHtoD;
@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
@@ -65,7 +66,7 @@ class KernelsAgainstHostTest {
         IN_PLACE
     }
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(5);
 
     @AfterEach
@@ -161,6 +162,10 @@ class KernelsAgainstHostTest {
         ok(cuModuleUnload(module));
     }
 
+    private static CUfunction function(Kernel kernel) {
+        return EmulatedGpus.function(kernel.ptx(), kernel.name());
+    }
+
     private void launch(CUfunction function, CUdeviceptr[] addresses, long count, int divisor) {
         Pointer[] parameters =
                 Arrays.copyOf(Arrays.stream(addresses).map(Pointer::to).toArray(Pointer[]::new), addresses.length + 2);
@@ -179,10 +184,10 @@ class KernelsAgainstHostTest {
         enter(0);
         boolean isLong = type == DataType.I64;
         Element wide = Element.wide(type);
-        CUfunction widen = EmulatedGpus.kernel(new Kernel.Widen(type));
-        CUfunction mean = EmulatedGpus.kernel(new Kernel.Mean(type));
+        CUfunction widen = function(new Kernel.Widen(type));
+        CUfunction mean = function(new Kernel.Mean(type));
         for (int inputs = 2; inputs <= MOST_INPUTS; inputs++) {
-            CUfunction sum = EmulatedGpus.kernel(EmulatedGpus.sum(wide, inputs));
+            CUfunction sum = function(new Kernel.Reduce(ReduceOp.SUM, wide, inputs));
             int count = COUNTS[inputs % COUNTS.length];
             BigInteger[] sums = new BigInteger[count];
             Arrays.fill(sums, BigInteger.ZERO);

@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.BeforeAll;
@@ -22,7 +20,7 @@ class LaunchThreadsTest {
     /** The threads make themselves known to the driver. */
     @BeforeAll
     static void loadDriver() {
-        EmulatedGpus.driver();
+        EmulatedProcess.begin();
     }
 
     @ParameterizedTest
@@ -82,41 +80,42 @@ class LaunchThreadsTest {
     }
 
     /**
-     * Rounds go on until a helper is stuck in a launch. On a busy machine a helper may be late without a launch: then
-     * the case begins anew.
+     * A helper begins in a round that wakes it, and takes part in that round if the round lasts. So the calling thread
+     * keeps its first device until the helper that has begun is stuck in a launch, and only then begins to wait.
      */
     @Test
     void aLaunchThatDoesNotReturnInTimeIsAnError() {
         Thread caller = Thread.currentThread();
-        AtomicBoolean stuck = new AtomicBoolean();
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        CountDownLatch stuck = new CountDownLatch(1);
         CountDownLatch release = new CountDownLatch(1);
-        LaunchThreads launching;
-        do {
-            LaunchThreads begun = new LaunchThreads(2, 2, TimeUnit.MILLISECONDS.toNanos(10), _ -> {
-                if (Thread.currentThread().equals(caller)) {
-                    for (int i = 0; i < 1_000; i++) {
-                        Thread.onSpinWait();
+        LaunchThreads launching = new LaunchThreads(2, 2, 1, _ -> {
+            if (!Thread.currentThread().equals(caller)) {
+                stuck.countDown();
+                await(release);
+            } else if (hasBegunSince(before)) {
+                await(stuck);
+            }
+        });
+        assertThatThrownBy(() -> {
+                    while (true) {
+                        launching.launchAll();
                     }
-                } else {
-                    stuck.set(true);
-                    await(release);
-                }
-            });
-            assertThatThrownBy(() -> {
-                        while (true) {
-                            begun.launchAll();
-                        }
-                    })
-                    .isInstanceOf(CudaException.class)
-                    .hasMessageContaining("did not return within 10 ms");
-            launching = begun;
-        } while (!stuck.get());
+                })
+                .isInstanceOf(CudaException.class)
+                .hasMessageContaining("did not return within 1 ms");
+        assertThat(stuck.getCount()).isZero();
         assertThat(launching.isWorking()).isTrue();
         release.countDown();
         while (launching.isWorking()) {
             Thread.onSpinWait();
         }
         launching.close();
+    }
+
+    private static boolean hasBegunSince(Set<Thread> before) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.getName().startsWith("banyan-cuda-launch") && !before.contains(thread));
     }
 
     private static void await(CountDownLatch latch) {

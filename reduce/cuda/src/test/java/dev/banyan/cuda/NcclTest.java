@@ -52,7 +52,7 @@ class NcclTest {
     @TempDir
     private Path folder;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final NcclStandIn nccl = NcclStandIn.load();
 
     private Config.Builder settings() {

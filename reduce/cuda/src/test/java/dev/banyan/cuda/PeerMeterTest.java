@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PeerMeterTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
 
     @Test
     void aSoundMachineHasFiguresForEveryPair() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -39,7 +40,7 @@ class PeerTrialsTest {
     /** More than kernels load from peers, and less. */
     private static final int[] COUNTS = {200_000, 1000};
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final FaultClock clock = new FaultClock(emulator);
 
     /** A copy from a device, and a kernel's load on it, take bytes over the two ways of a pair. */

@@ -33,7 +33,7 @@ class ProgramBackendTest {
     /** Plain data in short slices, few slots, and so few blocks that lanes share them. */
     private static final Tuning SLICES = tuning(new ProgramSizes(0, 512, 2, 6));
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(7);
     private final HostComparison comparison = new HostComparison(random);
 

@@ -36,7 +36,7 @@ class ProgramBatchTest {
     private static final int RANKS = 8;
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(5);
     private final Arena arena = Arena.ofShared();
 
@@ -128,7 +128,7 @@ class ProgramBatchTest {
                     pairs.forEach(pair -> assertSame(cuda, pair));
                 }
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
     }
 
@@ -164,7 +164,7 @@ class ProgramBatchTest {
                     assertThat(emulator.count("races")).isZero();
                 }
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
     }
 
@@ -212,7 +212,7 @@ class ProgramBatchTest {
                 pairs.forEach(pair -> assertSame(cuda, pair));
                 assertThat(emulator.count("races")).isZero();
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
     }
 
@@ -266,7 +266,7 @@ class ProgramBatchTest {
                     List<CollectiveCall> onHost = new ArrayList<>();
                     List<CollectiveCall> onGpus = new ArrayList<>();
                     for (int root = 0; root < RANKS; root++) {
-                        int count = 1 + random.nextInt(600);
+                        int count = 1 + random.nextInt(300);
                         Collective collective = random.nextBoolean() ? Collective.REDUCE : Collective.BROADCAST;
                         pairs.add(pair(cuda, count));
                         onHost.add(CollectiveCall.inPlace(
@@ -293,7 +293,7 @@ class ProgramBatchTest {
                     pairs.forEach(pair -> assertSame(cuda, pair));
                     assertThat(emulator.count("races")).isZero();
                 }
-                EmulatedGpus.beginNewProcess(emulator);
+                EmulatedProcess.beginAnother(emulator);
             }
         }
     }

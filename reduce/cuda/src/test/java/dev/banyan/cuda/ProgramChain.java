@@ -66,7 +66,7 @@ final class ProgramChain {
             CudaEmulator emulator, Shape shape, int memory, SplittableRandom random, UnaryOperator<String> defect) {
         this.emulator = emulator;
         this.shape = shape;
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
         emulator.tell("devices " + shape.gpus());
         int count = shape.lanes() * shape.elements();
         inputs = new long[shape.gpus()];

@@ -24,7 +24,7 @@ class ProgramChainTest {
     /** 50,000 steps of an interleaving, in ns by its clock. */
     private static final long STEPS = 1_000_000;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(11);
 
     private ProgramChain chain(Shape shape) {

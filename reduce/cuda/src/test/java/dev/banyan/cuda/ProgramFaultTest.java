@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private int met;
     /** Whether the call that meets the fault has ended, so that no further time passes. */
     private volatile boolean isOver;
@@ -117,7 +117,7 @@ class ProgramFaultTest {
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(fault.toString(), e);
             }
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
         }
         assertThat(met).as("cases whose fault was met").isGreaterThan(count / 2);
     }

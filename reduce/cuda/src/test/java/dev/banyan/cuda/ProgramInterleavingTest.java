@@ -35,26 +35,30 @@ class ProgramInterleavingTest {
     private static final int CALLS_OF_A_MACHINE = 10;
     private static final int MOST_ELEMENTS = 160;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
 
     @Test
     void interleavingsHaveNoRace() {
-        interleave(80, 3);
+        interleave(8, 0);
     }
 
     @Test
     @Tag("soak")
     @Timeout(value = 1, unit = TimeUnit.HOURS)
     void tenThousandInterleavingsHaveNoRace() {
-        interleave(10_000, 4);
+        interleave(1000, 1000);
     }
 
-    private void interleave(int calls, long seed) {
-        SplittableRandom random = new SplittableRandom(seed);
-        for (int done = 0; done < calls; done += CALLS_OF_A_MACHINE) {
+    /** @param seed of the first machine */
+    private void interleave(int machines, long seed) {
+        for (int machine = 0; machine < machines; machine++) {
             // Each algorithm in turn.
-            List<AlgorithmChoice> all = RandomChoices.ALGORITHMS;
-            interleaveCallsOfAMachine(all.get(done / CALLS_OF_A_MACHINE % all.size()), random.split());
+            AlgorithmChoice algorithm = RandomChoices.ALGORITHMS.get(machine % RandomChoices.ALGORITHMS.size());
+            try {
+                interleaveCallsOfAMachine(algorithm, new SplittableRandom(seed + machine));
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(algorithm + ", seed " + (seed + machine), e);
+            }
         }
         assertThat(emulator.count("graph launches")).isZero();
     }
@@ -65,7 +69,7 @@ class ProgramInterleavingTest {
         int[] devices = random.nextBoolean()
                 ? IntStream.range(0, ranks).toArray()
                 : random.ints(ranks, 0, 4).toArray();
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
         emulator.tell("devices 8 switched");
         Machine machine = Presets.find("dgx-a100")
                 .orElseThrow()

@@ -49,7 +49,7 @@ class ProgramKernelTest {
     private static final int MEMORY = 4 << 20;
     private static final long BASE = 0x7_FFFF_FF00L;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(7);
 
     @AfterEach
@@ -92,7 +92,7 @@ class ProgramKernelTest {
 
     private void compare(DataType type, ReduceOp op, List<MemorySegment> values, MemorySegment expected) {
         Kernel kernel = new Kernel.Program(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type));
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
         ProgramGpu gpu = new ProgramGpu(0, MEMORY);
         CUfunction function = gpu.function(kernel.ptx(), kernel.name());
         List<Trial> trials = new ArrayList<>();
@@ -324,7 +324,7 @@ class ProgramKernelTest {
     void wideSumsAreExact() {
         Kernel kernel = new Kernel.Program(ReduceOp.SUM, Element.I128);
         for (int inputs = 1; inputs <= MOST_INPUTS; inputs++) {
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
             ProgramGpu gpu = new ProgramGpu(0, MEMORY);
             List<byte[]> values = new ArrayList<>();
             for (int s = 0; s < inputs; s++) {

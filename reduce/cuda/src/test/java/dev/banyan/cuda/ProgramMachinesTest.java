@@ -37,11 +37,11 @@ class ProgramMachinesTest {
     private static final int MOST_RANKS = ProgramPlanner.MOST_RANKS;
     private static final int CALLS = 6;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
 
     @Test
     void someMachinesGiveTheBitsOfTheHost() {
-        compare(10, 1);
+        compare(10, 0);
     }
 
     @Test
@@ -50,15 +50,17 @@ class ProgramMachinesTest {
     void fiveHundredSubsetsAndAsManyRandomMachinesGiveTheBitsOfTheHost() {
         Presets.all().stream()
                 .filter(machine -> machine.size() <= MOST_RANKS)
-                .forEach(machine ->
-                        compare(machine, new SplittableRandom(machine.name().hashCode())));
-        compare(1000, 2);
+                .forEach(machine -> compare(
+                        machine, "a preset", new SplittableRandom(machine.name().hashCode())));
+        compare(1000, 1000);
     }
 
-    private void compare(int machines, long seed) {
-        SplittableRandom random = new SplittableRandom(seed);
-        for (int done = 0; done < machines; done++) {
-            compare(done % 2 == 0 ? subset(random) : randomLinks(random), random);
+    /** @param first seed of the first machine */
+    private void compare(int machines, long first) {
+        for (long seed = first; seed < first + machines; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            Machine machine = seed % 2 == 0 ? subset(random) : randomLinks(random);
+            compare(machine, "seed " + seed, random);
         }
     }
 
@@ -76,8 +78,8 @@ class ProgramMachinesTest {
         return Samples.machine(random.nextInt(2, MOST_RANKS + 1), random.nextBoolean(), new Random(random.nextLong()));
     }
 
-    private void compare(Machine machine, SplittableRandom random) {
-        EmulatedGpus.beginNewProcess(emulator);
+    private void compare(Machine machine, String origin, SplittableRandom random) {
+        EmulatedProcess.beginAnother(emulator);
         emulator.tell("devices " + machine.size() + " switched");
         AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.ALGORITHMS, random);
         Config config = Config.builder()
@@ -114,7 +116,7 @@ class ProgramMachinesTest {
                         random.nextBoolean() ? type.bytes() : 0);
             }
         } catch (AssertionError | RuntimeException e) {
-            throw new AssertionError(algorithm + " on " + machine.name() + " of " + machine.size(), e);
+            throw new AssertionError(algorithm + " on " + machine.name() + " of " + machine.size() + ", " + origin, e);
         }
         assertThat(emulator.problems()).isEmpty();
     }

@@ -46,7 +46,7 @@ class RunsInFlightTest {
     private static final long LIMIT = 64 << 20;
     private static final int COUNT = 1000;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     private final AtomicLong nanos = new AtomicLong();
     /** Time goes on when the test says so. */
     private final Tuning stoppedClock = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, nanos::get, false);
@@ -295,7 +295,7 @@ class RunsInFlightTest {
                     .isInstanceOf(CudaException.class)
                     .hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        EmulatedProcess.beginAnother(emulator);
     }
 
     @Test

@@ -39,26 +39,30 @@ class ScheduleInterleavingTest {
     private static final int EDGES = 30;
     private static final int FLOATS = 1024;
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
 
     @Test
     void interleavingsHaveNoRace() {
-        interleave(100, 1);
+        interleave(10, 0);
     }
 
     @Test
     @Tag("soak")
     @Timeout(value = 1, unit = TimeUnit.HOURS)
     void tenThousandInterleavingsHaveNoRace() {
-        interleave(10_000, 2);
+        interleave(1000, 1000);
     }
 
-    private void interleave(int calls, long seed) {
-        SplittableRandom random = new SplittableRandom(seed);
-        for (int done = 0; done < calls; done += CALLS_OF_A_MACHINE) {
+    /** @param seed of the first machine */
+    private void interleave(int machines, long seed) {
+        for (int machine = 0; machine < machines; machine++) {
             // Each algorithm in turn.
-            List<AlgorithmChoice> all = RandomChoices.ALGORITHMS;
-            interleaveCallsOfAMachine(all.get(done / CALLS_OF_A_MACHINE % all.size()), random.split());
+            AlgorithmChoice algorithm = RandomChoices.ALGORITHMS.get(machine % RandomChoices.ALGORITHMS.size());
+            try {
+                interleaveCallsOfAMachine(algorithm, new SplittableRandom(seed + machine));
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(algorithm + ", seed " + (seed + machine), e);
+            }
         }
     }
 
@@ -114,7 +118,7 @@ class ScheduleInterleavingTest {
         int missing = 0;
         int found = 0;
         for (int edge = 1; edge <= EDGES; edge++) {
-            EmulatedGpus.beginNewProcess(emulator);
+            EmulatedProcess.beginAnother(emulator);
             boolean right;
             try (CudaBackend backend =
                             new CudaBackend(new int[] {0, 1, 2, 3}, PATIENCE, PeerRule.ALL, 64 << 20, tuning);

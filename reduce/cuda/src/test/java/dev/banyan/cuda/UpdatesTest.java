@@ -36,7 +36,7 @@ class UpdatesTest {
     private static final int ROUNDS = 3;
     private static final long[] COUNTS = {0, 1, 31, 511, 513, UpdatePtx.CHUNK, UpdatePtx.CHUNK + 1, 9001};
 
-    private final CudaEmulator emulator = EmulatedGpus.driver();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
     /** Ranks 0 and 2 share a device. */
     private final Communicator gpus = on(0, 1, 0);
 

@@ -1,25 +1,25 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
-import static dev.banyan.cuda.EmulatedGpus.addition;
-import static dev.banyan.cuda.EmulatedGpus.allocate;
-import static dev.banyan.cuda.EmulatedGpus.device;
-import static dev.banyan.cuda.EmulatedGpus.enter;
-import static dev.banyan.cuda.EmulatedGpus.fails;
-import static dev.banyan.cuda.EmulatedGpus.holding;
-import static dev.banyan.cuda.EmulatedGpus.ints;
-import static dev.banyan.cuda.EmulatedGpus.launch;
-import static dev.banyan.cuda.EmulatedGpus.ok;
-import static dev.banyan.cuda.EmulatedGpus.reach;
-import static dev.banyan.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.emulator.Addition.addition;
+import static dev.banyan.cuda.emulator.Addition.launch;
+import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
+import static dev.banyan.cuda.emulator.EmulatedGpus.device;
+import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
+import static dev.banyan.cuda.emulator.EmulatedGpus.fails;
+import static dev.banyan.cuda.emulator.EmulatedGpus.holding;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ints;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.reach;
+import static dev.banyan.cuda.emulator.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.test.Processes;
+import dev.banyan.test.TestProcess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.SymbolLookup;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -28,7 +28,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.IntSupplier;
-import java.util.stream.Stream;
 import jcuda.Pointer;
 import jcuda.driver.CUDA_KERNEL_NODE_PARAMS;
 import jcuda.driver.CUDA_MEMSET_NODE_PARAMS;
@@ -45,12 +44,16 @@ import jcuda.driver.CUstreamCaptureMode;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Faults of the emulated driver on command, and what it does not play. */
 class EmulatedFaultsTest {
+    @RegisterExtension
+    private final Processes processes = new Processes();
+
     private CudaEmulator emulator;
 
     @BeforeEach
@@ -133,7 +136,7 @@ class EmulatedFaultsTest {
         launch.func = add;
         launch.gridDimX =
                 launch.gridDimY = launch.gridDimZ = launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
-        launch.kernelParams = EmulatedGpus.parameters(1, near, near, near);
+        launch.kernelParams = Addition.parameters(1, near, near, near);
         ok(cuGraphAddKernelNode(kernel, graph, new CUgraphNode[0], 0, launch));
         fill(graph, far, second, kernel);
         fill(graph, free, second);
@@ -336,19 +339,19 @@ class EmulatedFaultsTest {
                 .allSatisfy(name -> assertThat(emulated.find(name)).as(name).isPresent());
     }
 
-    private static List<String> undefined(Path library) throws InterruptedException {
+    private List<String> undefined(Path library) throws InterruptedException {
+        TestProcess nm;
         try {
-            Process nm = new ProcessBuilder("nm", "-D", "--undefined-only", library.toString()).start();
-            String output = new String(nm.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            assertThat(nm.waitFor()).isZero();
-            try (Stream<String> lines = output.lines()) {
-                return lines.map(line -> line.substring(line.lastIndexOf(' ') + 1))
-                        .filter(name -> name.startsWith("cu"))
-                        .toList();
-            }
+            nm = processes.start(new ProcessBuilder("nm", "-D", "--undefined-only", library.toString()));
         } catch (IOException e) {
             assumeTrue(false, "there is no nm to read the bindings with (" + e.getMessage() + ")");
             throw new AssertionError(e);
         }
+        assertThat(nm.await()).isZero();
+        return nm.out()
+                .lines()
+                .map(line -> line.substring(line.lastIndexOf(' ') + 1))
+                .filter(name -> name.startsWith("cu"))
+                .toList();
     }
 }

@@ -1,22 +1,21 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
-import static dev.banyan.cuda.EmulatedGpus.addition;
-import static dev.banyan.cuda.EmulatedGpus.allocate;
-import static dev.banyan.cuda.EmulatedGpus.enter;
-import static dev.banyan.cuda.EmulatedGpus.event;
-import static dev.banyan.cuda.EmulatedGpus.fails;
-import static dev.banyan.cuda.EmulatedGpus.holding;
-import static dev.banyan.cuda.EmulatedGpus.ints;
-import static dev.banyan.cuda.EmulatedGpus.launch;
-import static dev.banyan.cuda.EmulatedGpus.ok;
-import static dev.banyan.cuda.EmulatedGpus.pinned;
-import static dev.banyan.cuda.EmulatedGpus.reach;
-import static dev.banyan.cuda.EmulatedGpus.recorded;
-import static dev.banyan.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.emulator.Addition.addition;
+import static dev.banyan.cuda.emulator.Addition.launch;
+import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
+import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
+import static dev.banyan.cuda.emulator.EmulatedGpus.event;
+import static dev.banyan.cuda.emulator.EmulatedGpus.fails;
+import static dev.banyan.cuda.emulator.EmulatedGpus.holding;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ints;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.pinned;
+import static dev.banyan.cuda.emulator.EmulatedGpus.reach;
+import static dev.banyan.cuda.emulator.EmulatedGpus.recorded;
+import static dev.banyan.cuda.emulator.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

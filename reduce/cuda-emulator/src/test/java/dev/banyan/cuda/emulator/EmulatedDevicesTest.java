@@ -1,11 +1,10 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
-import static dev.banyan.cuda.EmulatedGpus.device;
-import static dev.banyan.cuda.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.device;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import jcuda.driver.CUcontext;
@@ -155,7 +154,7 @@ class EmulatedDevicesTest {
         ok(cuCtxSetCurrent(contexts.getFirst()));
         assertThat(cuCtxEnablePeerAccess(contexts.getLast(), 0)).isEqualTo(CUresult.CUDA_ERROR_LAUNCH_TIMEOUT);
         assertThat(emulator.problems()).hasSize(1);
-        emulator.tell("release 0");
+        emulator.tell("patience 0", "release 0");
         ok(cuCtxEnablePeerAccess(contexts.getLast(), 0));
     }
 

@@ -1,9 +1,7 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
-import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -13,9 +11,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.time.Duration;
-import java.util.Arrays;
-import java.util.concurrent.CompletableFuture;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
@@ -34,65 +29,37 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
-import org.jspecify.annotations.Nullable;
 
-/** What the tests of the emulated driver do again and again. Each call must succeed. */
-final class EmulatedGpus {
+/** Calls of the emulated driver that tests make again and again. Each call must succeed. */
+public final class EmulatedGpus {
     /** Bytes of the shortest mapping. */
-    static final long GRANULE = 2 << 20;
+    public static final long GRANULE = 2 << 20;
 
     private EmulatedGpus() {}
 
-    /** Returns the emulated driver in its first state, with the bindings loaded. */
+    /** Returns the driver in its first state, with the bindings loaded. */
     static CudaEmulator driver() {
         CudaEmulator emulator = CudaEmulator.load();
-        CudaLibrary.load();
-        forgetProcess();
+        ok(JCudaDriver.cuInit(0));
         return emulator;
     }
 
-    /** Plays the end of this process and the begin of another one. */
-    static void beginNewProcess(CudaEmulator emulator) {
-        emulator.reset();
-        forgetProcess();
-    }
-
-    private static void forgetProcess() {
-        ProcessFault.forget();
-        PeerTrials.forget();
-        CudaBackend.forgetAll();
-    }
-
-    /** Runs what may block in the driver, on a thread of its own, and fails if it does not end. */
-    static void within(Duration deadline, Runnable work) {
-        CompletableFuture<Void> ended = new CompletableFuture<>();
-        Thread.ofPlatform().daemon().start(() -> {
-            try {
-                work.run();
-                ended.complete(null);
-            } catch (Throwable e) {
-                ended.completeExceptionally(e);
-            }
-        });
-        assertThat(ended).as("a call that ends").succeedsWithin(deadline);
-    }
-
-    static void ok(int result) {
+    public static void ok(int result) {
         assertThat(CUresult.stringFor(result)).isEqualTo("CUDA_SUCCESS");
     }
 
-    static void fails(int result, int expected) {
+    public static void fails(int result, int expected) {
         assertThat(CUresult.stringFor(result)).isEqualTo(CUresult.stringFor(expected));
     }
 
-    static CUdevice device(int ordinal) {
+    public static CUdevice device(int ordinal) {
         CUdevice device = new CUdevice();
         ok(JCudaDriver.cuDeviceGet(device, ordinal));
         return device;
     }
 
     /** The primary context, which becomes current. */
-    static CUcontext enter(int ordinal) {
+    public static CUcontext enter(int ordinal) {
         CUcontext context = new CUcontext();
         ok(JCudaDriver.cuDevicePrimaryCtxRetain(context, device(ordinal)));
         ok(JCudaDriver.cuCtxSetCurrent(context));
@@ -100,11 +67,11 @@ final class EmulatedGpus {
     }
 
     /** Lets work on the current device touch a peer's memory. */
-    static void reach(CUcontext peer) {
+    public static void reach(CUcontext peer) {
         ok(JCudaDriver.cuCtxEnablePeerAccess(peer, 0));
     }
 
-    static CUdeviceptr allocate(long bytes) {
+    public static CUdeviceptr allocate(long bytes) {
         CUdeviceptr pointer = new CUdeviceptr();
         ok(JCudaDriver.cuMemAlloc(pointer, bytes));
         return pointer;
@@ -115,7 +82,7 @@ final class EmulatedGpus {
      *
      * @param granules mappings of 2 MiB each
      */
-    static CUdeviceptr mapped(int ordinal, int granules) {
+    public static CUdeviceptr mapped(int ordinal, int granules) {
         CUdeviceptr pointer = new CUdeviceptr();
         ok(JCudaDriver.cuMemAddressReserve(pointer, granules * GRANULE, 0, new CUdeviceptr(), 0));
         CUmemAllocationProp properties = new CUmemAllocationProp();
@@ -133,7 +100,7 @@ final class EmulatedGpus {
 
     /** Opens mapped memory to a device. JCuda's binding of the function passes another location than it is given. */
     @SuppressWarnings("restricted")
-    static void open(CUdeviceptr pointer, int granules, int ordinal) {
+    public static void open(CUdeviceptr pointer, int granules, int ordinal) {
         MethodHandle setAccess = Linker.nativeLinker()
                 .downcallHandle(
                         SymbolLookup.loaderLookup().find("cuMemSetAccess").orElseThrow(),
@@ -145,12 +112,7 @@ final class EmulatedGpus {
                                 ValueLayout.JAVA_LONG));
         long address = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer);
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment access = arena.allocateFrom(
-                    ValueLayout.JAVA_INT,
-                    CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE,
-                    ordinal,
-                    CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-            ok((int) setAccess.invokeExact(address, granules * GRANULE, access, 1L));
+            ok((int) setAccess.invokeExact(address, granules * GRANULE, access(ordinal, arena), 1L));
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
@@ -158,14 +120,23 @@ final class EmulatedGpus {
         }
     }
 
+    /** Returns a CUmemAccessDesc that lets a device read and write. */
+    static MemorySegment access(int ordinal, Arena arena) {
+        return arena.allocateFrom(
+                ValueLayout.JAVA_INT,
+                CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE,
+                ordinal,
+                CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    }
+
     /** What the driver says of an address. */
-    static long attribute(int attribute, CUdeviceptr pointer) {
+    public static long attribute(int attribute, CUdeviceptr pointer) {
         long[] value = {0};
         ok(JCudaDriver.cuPointerGetAttribute(Pointer.to(value), attribute, pointer));
         return value[0];
     }
 
-    static CUdeviceptr holding(int... values) {
+    public static CUdeviceptr holding(int... values) {
         CUdeviceptr pointer = allocate(4L * values.length);
         ok(JCudaDriver.cuMemcpyHtoD(pointer, Pointer.to(values), 4L * values.length));
         // The copy may be late.
@@ -173,39 +144,35 @@ final class EmulatedGpus {
         return pointer;
     }
 
-    static int[] ints(CUdeviceptr pointer, int number) {
+    public static int[] ints(CUdeviceptr pointer, int number) {
         int[] values = new int[number];
         ok(JCudaDriver.cuMemcpyDtoH(Pointer.to(values), pointer, 4L * number));
         return values;
     }
 
-    static CUdeviceptr at(CUdeviceptr pointer, long bytes) {
+    public static CUdeviceptr at(CUdeviceptr pointer, long bytes) {
         return pointer.withByteOffset(bytes);
     }
 
-    static CUstream stream() {
+    public static CUstream stream() {
         CUstream stream = new CUstream();
         ok(JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING));
         return stream;
     }
 
-    static CUevent event() {
+    public static CUevent event() {
         CUevent event = new CUevent();
         ok(JCudaDriver.cuEventCreate(event, 0));
         return event;
     }
 
-    static CUevent recorded(CUstream stream) {
+    public static CUevent recorded(CUstream stream) {
         CUevent event = event();
         ok(JCudaDriver.cuEventRecord(event, stream));
         return event;
     }
 
-    static CUfunction kernel(Kernel kernel) {
-        return function(kernel.ptx(), kernel.name());
-    }
-
-    static CUfunction function(String ptx, String name) {
+    public static CUfunction function(String ptx, String name) {
         CUmodule module = new CUmodule();
         ok(JCudaDriver.cuModuleLoadData(module, ptx));
         CUfunction function = new CUfunction();
@@ -213,30 +180,8 @@ final class EmulatedGpus {
         return function;
     }
 
-    static Kernel sum(Element element, int inputs) {
-        return new Kernel.Reduce(ReduceOp.SUM, element, inputs);
-    }
-
-    /** Returns the kernel that adds two arrays of 32-bit integers. */
-    static CUfunction addition() {
-        return kernel(sum(Element.I32, 2));
-    }
-
-    /** Parameters of a kernel: addresses, then the count; and the divisor 1. */
-    static Pointer parameters(long count, CUdeviceptr... addresses) {
-        Pointer[] all =
-                Arrays.copyOf(Arrays.stream(addresses).map(Pointer::to).toArray(Pointer[]::new), addresses.length + 2);
-        all[addresses.length] = Pointer.to(new long[] {count});
-        all[addresses.length + 1] = Pointer.to(new int[] {1});
-        return Pointer.to(all);
-    }
-
-    static int launch(CUfunction function, @Nullable CUstream stream, long count, CUdeviceptr... addresses) {
-        return JCudaDriver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, stream, parameters(count, addresses), null);
-    }
-
     /** Pinned memory as a buffer. */
-    static ByteBuffer pinned(Pointer pointer, long bytes) {
+    public static ByteBuffer pinned(Pointer pointer, long bytes) {
         ok(JCudaDriver.cuMemAllocHost(pointer, bytes));
         return pointer.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());
     }

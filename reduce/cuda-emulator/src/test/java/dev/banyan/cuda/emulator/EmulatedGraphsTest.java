@@ -1,22 +1,21 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
-import static dev.banyan.cuda.EmulatedGpus.addition;
-import static dev.banyan.cuda.EmulatedGpus.allocate;
-import static dev.banyan.cuda.EmulatedGpus.enter;
-import static dev.banyan.cuda.EmulatedGpus.event;
-import static dev.banyan.cuda.EmulatedGpus.fails;
-import static dev.banyan.cuda.EmulatedGpus.holding;
-import static dev.banyan.cuda.EmulatedGpus.ints;
-import static dev.banyan.cuda.EmulatedGpus.launch;
-import static dev.banyan.cuda.EmulatedGpus.ok;
-import static dev.banyan.cuda.EmulatedGpus.parameters;
-import static dev.banyan.cuda.EmulatedGpus.reach;
-import static dev.banyan.cuda.EmulatedGpus.recorded;
-import static dev.banyan.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.emulator.Addition.addition;
+import static dev.banyan.cuda.emulator.Addition.launch;
+import static dev.banyan.cuda.emulator.Addition.parameters;
+import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
+import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
+import static dev.banyan.cuda.emulator.EmulatedGpus.event;
+import static dev.banyan.cuda.emulator.EmulatedGpus.fails;
+import static dev.banyan.cuda.emulator.EmulatedGpus.holding;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ints;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.reach;
+import static dev.banyan.cuda.emulator.EmulatedGpus.recorded;
+import static dev.banyan.cuda.emulator.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntSupplier;
@@ -229,11 +228,11 @@ class EmulatedGraphsTest {
             fails(cuStreamEndCapture(stream, new CUgraph()), CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         }
         ok(cuStreamBeginCapture(stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL));
-        CaptureMode mode = new CaptureMode();
-        mode.relax();
+        int[] mode = {CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED};
+        ok(cuThreadExchangeStreamCaptureMode(mode));
         queries.forEach(query -> ok(query.getAsInt()));
         fails(cuStreamQuery(null), CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-        mode.restore();
+        ok(cuThreadExchangeStreamCaptureMode(mode));
         captured(stream);
     }
 

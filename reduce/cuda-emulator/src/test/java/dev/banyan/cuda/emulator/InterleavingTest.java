@@ -1,18 +1,17 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
-import static dev.banyan.cuda.EmulatedGpus.allocate;
-import static dev.banyan.cuda.EmulatedGpus.enter;
-import static dev.banyan.cuda.EmulatedGpus.function;
-import static dev.banyan.cuda.EmulatedGpus.holding;
-import static dev.banyan.cuda.EmulatedGpus.ints;
-import static dev.banyan.cuda.EmulatedGpus.ok;
-import static dev.banyan.cuda.EmulatedGpus.reach;
-import static dev.banyan.cuda.EmulatedGpus.recorded;
-import static dev.banyan.cuda.EmulatedGpus.stream;
+import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
+import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
+import static dev.banyan.cuda.emulator.EmulatedGpus.function;
+import static dev.banyan.cuda.emulator.EmulatedGpus.holding;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ints;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.reach;
+import static dev.banyan.cuda.emulator.EmulatedGpus.recorded;
+import static dev.banyan.cuda.emulator.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import jcuda.Pointer;
@@ -498,7 +497,7 @@ class InterleavingTest {
             }
             """;
         for (int seed = 1; seed <= SEEDS; seed++) {
-            EmulatedGpus.beginNewProcess(emulator);
+            emulator.reset();
             emulator.tell("pause", "interleave " + seed);
             for (int device = 0; device < 4; device++) {
                 enter(device);
@@ -512,7 +511,7 @@ class InterleavingTest {
                 Thread.onSpinWait();
             }
         }
-        EmulatedGpus.beginNewProcess(emulator);
+        emulator.reset();
     }
 
     /** A copy of the default stream does not wait for a stream that does not block, nor does that wait for the copy. */

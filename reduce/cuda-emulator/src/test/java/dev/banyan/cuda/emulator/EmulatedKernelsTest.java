@@ -1,26 +1,21 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.emulator;
 
-import static dev.banyan.cuda.EmulatedGpus.addition;
-import static dev.banyan.cuda.EmulatedGpus.allocate;
-import static dev.banyan.cuda.EmulatedGpus.at;
-import static dev.banyan.cuda.EmulatedGpus.enter;
-import static dev.banyan.cuda.EmulatedGpus.fails;
-import static dev.banyan.cuda.EmulatedGpus.function;
-import static dev.banyan.cuda.EmulatedGpus.holding;
-import static dev.banyan.cuda.EmulatedGpus.ints;
-import static dev.banyan.cuda.EmulatedGpus.kernel;
-import static dev.banyan.cuda.EmulatedGpus.launch;
-import static dev.banyan.cuda.EmulatedGpus.ok;
-import static dev.banyan.cuda.EmulatedGpus.pinned;
-import static dev.banyan.cuda.EmulatedGpus.reach;
-import static dev.banyan.cuda.EmulatedGpus.stream;
-import static dev.banyan.cuda.EmulatedGpus.sum;
+import static dev.banyan.cuda.emulator.Addition.addition;
+import static dev.banyan.cuda.emulator.Addition.launch;
+import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
+import static dev.banyan.cuda.emulator.EmulatedGpus.at;
+import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
+import static dev.banyan.cuda.emulator.EmulatedGpus.fails;
+import static dev.banyan.cuda.emulator.EmulatedGpus.function;
+import static dev.banyan.cuda.emulator.EmulatedGpus.holding;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ints;
+import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.pinned;
+import static dev.banyan.cuda.emulator.EmulatedGpus.reach;
+import static dev.banyan.cuda.emulator.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.emulator.CudaEmulator;
-import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import java.nio.ByteBuffer;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -36,6 +31,26 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Modules of the emulated driver, and what its kernels may touch. */
 class EmulatedKernelsTest {
+    private static final String GOOD = """
+        .version 7.0
+        .target sm_70
+        .address_size 64
+        .visible .entry mean_4(.param .u64 target, .param .u64 source1)
+        {
+            .reg .b64 %rd<2>;
+            .reg .f32 %f<4>;
+            ld.param.u64 %rd0, [target];
+            ld.param.u64 %rd1, [source1];
+            bra $vector;
+        $vector:
+            ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd1];
+            add.rn.f32 %f0, %f0, %f1;
+            div.rn.f32 %f0, %f0, %f2;
+            st.global.f32 [%rd0], %f0;
+            ret;
+        }
+        """;
+
     private CudaEmulator emulator;
 
     @BeforeEach
@@ -50,13 +65,12 @@ class EmulatedKernelsTest {
     @Test
     void modulesAreReadAsPtx() {
         enter(0);
-        String good = sum(Element.F32, 2).ptx();
-        ok(loads("// with a comment .version 99.0\n" + good));
+        ok(loads("// with a comment .version 99.0\n" + GOOD));
         fails(loads("\u007fELF"), CUresult.CUDA_ERROR_INVALID_IMAGE);
-        fails(loads(good.replace(".target sm_70", "")), CUresult.CUDA_ERROR_INVALID_PTX);
-        fails(loads(good + "}"), CUresult.CUDA_ERROR_INVALID_PTX);
-        fails(loads(good.replace("sm_70", "sm_80")), CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU);
-        fails(loads(good.replace(".version 7.0", ".version 8.6")), CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        fails(loads(GOOD.replace(".target sm_70", "")), CUresult.CUDA_ERROR_INVALID_PTX);
+        fails(loads(GOOD + "}"), CUresult.CUDA_ERROR_INVALID_PTX);
+        fails(loads(GOOD.replace("sm_70", "sm_80")), CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU);
+        fails(loads(GOOD.replace(".version 7.0", ".version 8.6")), CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
         assertThat(emulator.count("modules")).isEqualTo(1);
     }
 
@@ -70,15 +84,14 @@ class EmulatedKernelsTest {
                 "ld.global.v4.f32 | ld.const.v4.f32 | the instruction ld.const.v4.f32 is not known",
                 "ld.global.v4.f32 | ld.relaxed.global.v4.f32 | the instruction ld.relaxed.global.v4.f32 is not known",
                 "[source1] | [source2] | there is no parameter source2",
-                "bra $vector0 | bra $vector9 | there is no label $vector9",
+                "bra $vector | bra $element | there is no label $element",
                 "div.rn.f32 %f | div.rn.f32 %rd | is no register of 4 bytes",
                 ".reg .f32 %f< | .reg .f32 %q< | is no register of 4 bytes",
             })
     void whatIsNotKnownIsAnError(String from, String to, String why) {
         enter(0);
-        String good = sum(Element.F32, 2).ptx();
-        assertThat(good).contains(from);
-        fails(loads(good.replace(from, to)), CUresult.CUDA_ERROR_INVALID_PTX);
+        assertThat(GOOD).contains(from);
+        fails(loads(GOOD.replace(from, to)), CUresult.CUDA_ERROR_INVALID_PTX);
         assertThat(emulator.problems())
                 .singleElement()
                 .asString()
@@ -91,12 +104,11 @@ class EmulatedKernelsTest {
         enter(0);
         CUmodule module = new CUmodule();
         CUfunction function = new CUfunction();
-        Kernel kernel = new Kernel.Reduce(ReduceOp.MAX, Element.BF16, 8);
-        ok(cuModuleLoadData(module, kernel.ptx()));
-        ok(cuModuleGetFunction(function, module, kernel.name()));
-        fails(cuModuleGetFunction(function, module, "banyan_reduce_max_bf16_7"), CUresult.CUDA_ERROR_NOT_FOUND);
+        ok(cuModuleLoadData(module, GOOD));
+        ok(cuModuleGetFunction(function, module, "mean_4"));
+        fails(cuModuleGetFunction(function, module, "mean_"), CUresult.CUDA_ERROR_NOT_FOUND);
         ok(cuModuleUnload(module));
-        fails(cuModuleGetFunction(function, module, kernel.name()), CUresult.CUDA_ERROR_INVALID_HANDLE);
+        fails(cuModuleGetFunction(function, module, "mean_4"), CUresult.CUDA_ERROR_INVALID_HANDLE);
         assertThat(emulator.count("functions")).isZero();
     }
 
@@ -167,27 +179,10 @@ class EmulatedKernelsTest {
         CUdeviceptr near = holding(1);
         CUfunction add = addition();
         fails(launch(add, there, 1, near, near, near), CUresult.CUDA_ERROR_INVALID_HANDLE);
-        Pointer parameters = EmulatedGpus.parameters(1, near, near, near);
+        Pointer parameters = Addition.parameters(1, near, near, near);
         fails(cuLaunchKernel(add, 1, 1, 1, 2048, 1, 1, 0, null, parameters, null), CUresult.CUDA_ERROR_INVALID_VALUE);
         fails(cuLaunchKernel(add, 0, 1, 1, 32, 1, 1, 0, null, parameters, null), CUresult.CUDA_ERROR_INVALID_VALUE);
         assertThat(second).isNotNull();
-    }
-
-    @Test
-    void meansOfIntegersAreExact() {
-        enter(0);
-        CUdeviceptr narrow = allocate(24);
-        long[] values = {Long.MAX_VALUE, Long.MIN_VALUE, -7};
-        ok(cuMemcpyHtoD(narrow, Pointer.to(values), 24));
-        CUdeviceptr wide = allocate(48);
-        ok(launch(kernel(new Kernel.Widen(DataType.I64)), null, 3, wide, narrow));
-        CUfunction add = kernel(sum(Element.I128, 3));
-        ok(launch(add, null, 3, wide, wide, wide, wide));
-        Pointer three =
-                Pointer.to(Pointer.to(narrow), Pointer.to(wide), Pointer.to(new long[] {3}), Pointer.to(new int[] {4}));
-        ok(cuLaunchKernel(kernel(new Kernel.Mean(DataType.I64)), 1, 1, 1, 32, 1, 1, 0, null, three, null));
-        ok(cuMemcpyDtoH(Pointer.to(values), narrow, 24));
-        assertThat(values).containsExactly(6917529027641081855L, -6917529027641081856L, -5);
     }
 
     /** The index may come to lie behind the table, but not behind the parameters. */

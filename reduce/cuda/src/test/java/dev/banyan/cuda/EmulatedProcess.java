@@ -1,0 +1,28 @@
+package dev.banyan.cuda;
+
+import dev.banyan.cuda.emulator.CudaEmulator;
+
+/** Plays processes that use the emulated driver one after the other. */
+final class EmulatedProcess {
+    private EmulatedProcess() {}
+
+    /** Returns the emulated driver in its first state, with the bindings loaded. */
+    static CudaEmulator begin() {
+        CudaEmulator emulator = CudaEmulator.load();
+        CudaLibrary.load();
+        forget();
+        return emulator;
+    }
+
+    /** Plays the end of this process and the begin of another one. */
+    static void beginAnother(CudaEmulator emulator) {
+        emulator.reset();
+        forget();
+    }
+
+    private static void forget() {
+        ProcessFault.forget();
+        PeerTrials.forget();
+        CudaBackend.forgetAll();
+    }
+}
