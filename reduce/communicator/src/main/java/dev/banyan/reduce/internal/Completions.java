@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * Futures that are handed to users. A user's future is a copy: cancelling or completing it changes nothing but the
  * copy. It completes on a thread that runs nothing else of the library, so that a dependent that blocks keeps no other
  * call, deadline or close from ending. The threads are daemons and end after 10 idle seconds; while {@value
- * #MOST_PLATFORM_THREADS} are blocked, further futures complete on virtual threads. If the system has no further thread,
- * futures complete one after another on a thread that started with the first future.
+ * #MOST_PLATFORM_THREADS} are blocked, further futures complete on virtual threads. If the system has no further
+ * thread, futures complete one after another on a thread that started with the first future.
  *
  * <p>Safe for use from any thread.
  */
