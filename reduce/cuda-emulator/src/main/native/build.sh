@@ -12,6 +12,6 @@ if [ $# = 0 ] && [ -f "$library" ] && [ -z "$(find "$source" -newer "$library")"
 fi
 command -v gcc >/dev/null || exit 127
 mkdir -p "$folder"
-gcc -O3 -g -shared -fPIC -pthread -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Werror "$@" \
+gcc -O2 -g -shared -fPIC -pthread -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Werror "$@" \
     -Wl,-soname,libcuda.so.1 -o "$library.$$" "$source"/*.c -lm
 mv "$library.$$" "$library"
