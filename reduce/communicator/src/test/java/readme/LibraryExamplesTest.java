@@ -6,8 +6,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The examples of docs/library.md print what their comments say. */
+@Isolated("It changes what all tests of the JVM see.")
 class LibraryExamplesTest {
     @Test
     void theFirstExamplePrintsTheMean() {

@@ -6,11 +6,13 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * The README's example of a store prints weights that follow the rule of {@link
  * dev.banyan.reduce.optimizer.Optimizer.Sgd}.
  */
+@Isolated("It changes what all tests of the JVM see.")
 class KVStoreExampleTest {
     @Test
     void printsTheWeightAfterEachStep() {

@@ -9,8 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The example of docs/msccl.md writes a file, reads it back and prints its rate. */
+@Isolated("It changes what all tests of the JVM see.")
 class MscclExampleTest {
     @TempDir
     private Path folder;

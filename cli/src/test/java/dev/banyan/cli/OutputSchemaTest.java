@@ -15,11 +15,13 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 /** Every command's JSON is one object that begins with what its figures hold for. */
+@Isolated("It changes what all tests of the JVM see.")
 class OutputSchemaTest {
     @TempDir
     private Path folder;

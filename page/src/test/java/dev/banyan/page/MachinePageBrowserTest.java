@@ -16,10 +16,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.WebElement;
 
 /** The page of p3.16xlarge, used as people do. */
+@ResourceLock("browser")
 class MachinePageBrowserTest {
     @TempDir
     static Path folder;

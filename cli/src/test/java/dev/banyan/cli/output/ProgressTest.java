@@ -7,7 +7,9 @@ import java.io.StringWriter;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
+@Isolated("It changes what all tests of the JVM see.")
 class ProgressTest {
     private final CountDownLatch shown = new CountDownLatch(1);
     private final StringWriter err = new StringWriter() {
