@@ -2,6 +2,7 @@ package dev.banyan.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -13,14 +14,16 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The packaged command through the launcher; runs after the jars are made. */
+@Execution(CONCURRENT)
 class LauncherIT {
     @RegisterExtension
     final Processes processes = new Processes();
@@ -28,12 +31,16 @@ class LauncherIT {
     @TempDir
     Path folder;
 
-    private Path launcher;
+    private final Path launcher = Path.of(System.getProperty("banyan.launcher", "banyan"));
 
-    @BeforeEach
-    void find() {
-        launcher = Path.of(System.getProperty("banyan.launcher", "banyan"));
+    /** The first start makes the cache, for which starts at the same time wait, and say so. */
+    @BeforeAll
+    static void makeCache() throws IOException, InterruptedException {
+        Path launcher = Path.of(System.getProperty("banyan.launcher", "banyan"));
         assumeTrue(Files.isExecutable(launcher) && Files.isExecutable(Path.of("/bin/bash")), "no launcher or no bash");
+        ProcessBuilder first = new ProcessBuilder(launcher.toString(), "--version").inheritIO();
+        first.environment().put("BANYAN_JAVA_HOME", System.getProperty("java.home"));
+        assertThat(first.start().waitFor()).isZero();
     }
 
     @Test

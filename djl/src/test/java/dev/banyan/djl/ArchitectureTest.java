@@ -8,21 +8,11 @@ import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
 /** Here and not with the other rules, since the command, which has those, does without DJL. */
-@AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
+@AnalyzeClasses(packages = "dev.banyan.djl", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
-    @ArchTest
-    static final ArchRule onlyThisModuleKnowsDjl = noClasses()
-            .that()
-            .resideOutsideOfPackage("dev.banyan.djl..")
-            .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage("ai.djl..", "dev.banyan.djl..");
-
     @ArchTest
     static final ArchRule onlyOneClassLooksIntoDjl = noClasses()
             .that()
-            .resideInAPackage("dev.banyan.djl..")
-            .and()
             .doNotHaveSimpleName("DjlInternals")
             .should()
             .dependOnClassesThat()

@@ -35,11 +35,12 @@ class PageCommandTest {
     @Test
     void pageIsWrittenWithWhatWasMeasured() throws IOException {
         Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
+        Path machine = Files.writeString(folder.resolve("two.txt"), "GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n");
         Path page = folder.resolve("machine.html");
-        CommandRun run = CommandRun.of("page --machine p3.8xlarge --output " + page + " --results " + sweep);
+        CommandRun run = CommandRun.of("page --machine " + machine + " --output " + page + " --results " + sweep);
         assertThat(run.status()).as(run.err()).isZero();
-        assertThat(run.out()).isEqualTo("# p3.8xlarge: " + page + " (open it in a browser)\n");
-        assertThat(Files.readString(page)).contains("<title>p3.8xlarge - Banyan</title>");
+        assertThat(run.out()).endsWith(": " + page + " (open it in a browser)\n");
+        assertThat(Files.readString(page)).contains("<title>two.txt - Banyan</title>");
     }
 
     @Test
