@@ -179,7 +179,7 @@ public final class Communicator implements AutoCloseable {
                     config,
                     ProcessBackend.join(job, timeout),
                     true);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             job.close();
             throw e;
         }
@@ -213,7 +213,7 @@ public final class Communicator implements AutoCloseable {
         Joined joined;
         try {
             joined = joining.join(job, machine, config, devices);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             job.close();
             throw e;
         }
@@ -224,7 +224,7 @@ public final class Communicator implements AutoCloseable {
                     config,
                     joined.backend(),
                     true);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             joined.backend().close();
             throw e;
         }
