@@ -167,6 +167,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator join(Machine machine, Config config, int ranks) {
         checkDevices(machine);
         Duration timeout = config.get(TIMEOUT);
+        long begin = System.nanoTime();
         Job job = job(machine, config, ranks);
         try {
             if (job.ranks() != machine.size()) {
@@ -177,7 +178,7 @@ public final class Communicator implements AutoCloseable {
                     Planner.of(machine, config, Platform.ofThisHost()),
                     machine,
                     config,
-                    ProcessBackend.join(job, timeout),
+                    ProcessBackend.join(job, timeout.minusNanos(System.nanoTime() - begin), timeout),
                     true);
         } catch (Throwable e) {
             job.close();

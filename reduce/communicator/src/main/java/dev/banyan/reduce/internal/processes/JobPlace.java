@@ -28,7 +28,7 @@ public record JobPlace(int process, int processes, String meeting) {
                     "BANYAN_RENDEZVOUS",
                     "a folder of this user's own",
                     "a folder named after the launcher's job",
-                    "Names the folder where the processes of a job find each other, one for each job; process 0 makes it.")
+                    "Names the folder where the processes of a job find each other, one for each job.")
             .outsideFiles();
 
     /** Names of launchers, of the process's number and the number of processes on this machine. */

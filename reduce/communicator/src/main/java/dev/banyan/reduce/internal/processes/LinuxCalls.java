@@ -104,7 +104,8 @@ final class LinuxCalls {
     /** Fixes the length of memory for all processes. */
     static void sealLength(int descriptor) {
         if (fcntl(descriptor, ADD_SEALS, LENGTH_SEALS) < 0) {
-            throw new IllegalStateException("the kernel does not fix the length of shared memory; use Linux 3.17 or newer");
+            throw new IllegalStateException(
+                    "the kernel does not fix the length of shared memory; use Linux 3.17 or newer");
         }
     }
 

@@ -22,7 +22,8 @@ final class MeetingFolder implements AutoCloseable {
 
     private static final int STICKY = 01000;
     private static final int OTHERS_WRITE = 0022;
-    private static final String REMEDY = "; set BANYAN_RENDEZVOUS to a folder of your own, or to one that does not exist";
+    private static final String REMEDY =
+            "; set BANYAN_RENDEZVOUS to a folder of your own, or to one that does not exist";
 
     private final Path folder;
     private final PinnedFile pinned;

@@ -17,8 +17,8 @@ import java.util.List;
  * its descriptor, by which the kernel lets processes of the same user open it. So it ends with the last process that
  * has it open, however that process ends, and no other user can open it. Its length never changes.
  *
- * <p>A process maps what another one names only if the kernel says that both are of one user and that it is memory which
- * that user made here, of the expected length. A name of anything else is refused, and nothing is written to it.
+ * <p>A process maps what another one names only if the kernel says that both are of one user, and that the name is of
+ * memory which that user made here, of the expected length. Anything else is refused, and nothing is written to it.
  *
  * <p>Safe for use from any thread; {@link #close} while nobody uses the memory.
  */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.config.Config;
 import dev.banyan.test.Processes;
 import dev.banyan.test.TestProcess;
 import java.io.IOException;
@@ -17,6 +18,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -163,6 +165,25 @@ class OtherUserTest {
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("the rendezvous " + foreign + " belongs to user nobody; set BANYAN_RENDEZVOUS");
         assertThat(foreign).isEmptyDirectory();
+    }
+
+    @Test
+    void aDefaultFolderOfAnotherUserIsRefused() throws IOException {
+        JobPlace place = JobPlace.find(
+                Config.defaults(),
+                Map.of(
+                        "LOCAL_RANK", "1",
+                        "LOCAL_WORLD_SIZE", "2",
+                        "TORCHELASTIC_RUN_ID", folder.toString()));
+        Path foreign = Files.createDirectory(Path.of(place.meeting()));
+        try {
+            Files.setAttribute(foreign, "unix:uid", NOBODY);
+            assertThatThrownBy(() -> Job.join(place, 1, "", LONG))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("the rendezvous " + foreign + " belongs to user nobody");
+        } finally {
+            Files.delete(foreign);
+        }
     }
 
     @ParameterizedTest
