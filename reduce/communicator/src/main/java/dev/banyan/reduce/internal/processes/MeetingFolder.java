@@ -84,13 +84,18 @@ final class MeetingFolder implements AutoCloseable {
         }
     }
 
-    /** Returns all announcements, also of processes that have ended. */
+    /** Returns all announcements, also of processes that have ended; none if the folder has gone. */
     List<Announcement> read() throws IOException {
         try (Stream<Path> files = Files.list(pinned.path())) {
             return files.flatMap(file -> Announcement.parse(file.getFileName().toString()).stream())
                     .toList();
         } catch (UncheckedIOException e) {
+            if (e.getCause() instanceof NoSuchFileException) {
+                return List.of();
+            }
             throw e.getCause();
+        } catch (NoSuchFileException e) {
+            return List.of();
         }
     }
 
