@@ -90,7 +90,8 @@ class DeclaredSettingsTest {
         for (Setting<?> setting : naming) {
             assertThat(config.find(setting)).as(setting.name()).isEmpty();
             assertThat(config.warnings())
-                    .anyMatch(warning -> warning.startsWith(setting.name()) && warning.contains("has no effect in a file"));
+                    .anyMatch(warning ->
+                            warning.startsWith(setting.name()) && warning.contains("has no effect in a file"));
         }
     }
 

@@ -37,8 +37,8 @@ final class RefusedThreadsProgram {
         for (String argument : arguments) {
             boolean all = argument.endsWith("+");
             long after = Long.parseLong(all ? argument.substring(0, argument.length() - 1) : argument);
-            for (Runnable work : List.<Runnable>of(
-                    RefusedThreadsProgram::calls, RefusedThreadsProgram::callThatHangs)) {
+            for (Runnable work :
+                    List.<Runnable>of(RefusedThreadsProgram::calls, RefusedThreadsProgram::callThatHangs)) {
                 if (all) {
                     threads.refuseAll(after);
                 } else {

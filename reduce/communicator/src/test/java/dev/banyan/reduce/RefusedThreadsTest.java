@@ -62,8 +62,7 @@ class RefusedThreadsTest {
     }
 
     private void assertEnds(String... starts) throws Exception {
-        TestProcess process =
-                RefusedThreads.start(processes, folder, RefusedThreadsProgram.class.getName(), starts);
+        TestProcess process = RefusedThreads.start(processes, folder, RefusedThreadsProgram.class.getName(), starts);
         assertThat(process.lastLine())
                 .as("starts that fail: %s", String.join(" ", starts))
                 .startsWith("all ended, refused ");

@@ -39,7 +39,10 @@ public final class Completions {
             0,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
-            task -> Thread.ofPlatform().daemon().name("banyan-completions-reserve").unstarted(task));
+            task -> Thread.ofPlatform()
+                    .daemon()
+                    .name("banyan-completions-reserve")
+                    .unstarted(task));
 
     private Completions() {}
 

@@ -62,8 +62,7 @@ final class Joining {
         String who = "process " + breaker + " of " + block.processes()
                 + (block.isKnown(breaker) ? " (" + block.id(breaker) + ")" : "");
         if (block.isBrokenAs(Break.LOST)) {
-            throw new IllegalStateException(
-                    who + " ended before all had joined; start all processes of the job anew");
+            throw new IllegalStateException(who + " ended before all had joined; start all processes of the job anew");
         }
         if (block.isBrokenAs(Break.FAILED)) {
             throw new IllegalStateException(

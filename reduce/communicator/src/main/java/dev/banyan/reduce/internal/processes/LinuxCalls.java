@@ -88,8 +88,8 @@ final class LinuxCalls {
     /** Returns the descriptor of new memory that has no name and ends with the last process that has it open. */
     static int newMemory(String name) {
         try (Arena arena = Arena.ofConfined()) {
-            int descriptor = (int) MEMFD_CREATE.invokeExact(
-                    arena.allocateFrom(name), MEMORY_CLOSE_ON_EXEC | MEMORY_MAY_BE_SEALED);
+            int descriptor = (int)
+                    MEMFD_CREATE.invokeExact(arena.allocateFrom(name), MEMORY_CLOSE_ON_EXEC | MEMORY_MAY_BE_SEALED);
             if (descriptor < 0) {
                 throw new IllegalStateException("the kernel gives no shared memory; raise the limit of open files");
             }

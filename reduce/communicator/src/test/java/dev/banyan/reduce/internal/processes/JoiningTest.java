@@ -65,8 +65,8 @@ class JoiningTest {
 
     /** Waits until a process has joined in a folder. */
     private static void awaitJoined(int process, Path job) {
-        try (SharedMemory memory = new FolderMeeting(new JobPlace(2, PROCESSES, job.toString()))
-                .open(System.nanoTime() + LONG)) {
+        try (SharedMemory memory =
+                new FolderMeeting(new JobPlace(2, PROCESSES, job.toString())).open(System.nanoTime() + LONG)) {
             ControlBlock block = ControlBlock.of(memory.memory(), PROCESSES);
             while (!block.hasJoined(process)) {
                 Naps.nap();
@@ -155,8 +155,9 @@ class JoiningTest {
                         .as(run)
                         .matches("failed: (process " + victim + " .*|ranks? " + victim + " \\(process "
                                 + started.get(victim).pid() + "\\).*|process "
-                                + started.get(victim).pid() + " has ended.*"
-                                + "|process 0 of this job has not come .* or has left it after another process failed.*)");
+                                + started.get(victim).pid() + " has ended.*|process 0 of this job has not come"
+                                + " .* or has left it after another process"
+                                + " failed.*)");
             }
         }
         if (started.get(victim).await() != 0) {

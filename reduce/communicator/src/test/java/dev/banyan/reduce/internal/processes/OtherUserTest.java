@@ -135,8 +135,7 @@ class OtherUserTest {
         try (InputStream text = Objects.requireNonNull(OtherUserTest.class.getResourceAsStream("holder.c"))) {
             Files.copy(text, source);
         }
-        assumeTrue(
-                exitOf("sh", "-c", "command -v gcc") == 0, "there is no gcc to build the other user's program with");
+        assumeTrue(exitOf("sh", "-c", "command -v gcc") == 0, "there is no gcc to build the other user's program with");
         Path program = folder.resolve("holder");
         assertThat(exitOf("gcc", "-o", program.toString(), source.toString())).isZero();
         return program.toString();
@@ -145,9 +144,9 @@ class OtherUserTest {
     private ProcessId holder(String... command) throws IOException, InterruptedException {
         TestProcess holder = processes.start(new ProcessBuilder(command));
         holder.awaitLine("ready");
-        String description =
-                Files.readString(Path.of("/proc/" + holder.pid() + "/stat"), StandardCharsets.ISO_8859_1);
-        String[] fields = description.substring(description.lastIndexOf(')') + 2).split(" ", -1);
+        String description = Files.readString(Path.of("/proc/" + holder.pid() + "/stat"), StandardCharsets.ISO_8859_1);
+        String[] fields =
+                description.substring(description.lastIndexOf(')') + 2).split(" ", -1);
         return new ProcessId(holder.pid(), Long.parseLong(fields[19]));
     }
 
@@ -205,7 +204,8 @@ class OtherUserTest {
         Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
         assertThatThrownBy(() -> join(process, open))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("other users may write to the rendezvous " + open + "; take that right from them");
+                .hasMessageContaining(
+                        "other users may write to the rendezvous " + open + "; take that right from them");
         assertThat(open).isEmptyDirectory();
     }
 
