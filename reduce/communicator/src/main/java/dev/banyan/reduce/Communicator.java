@@ -167,6 +167,7 @@ public final class Communicator implements AutoCloseable {
     public static Communicator join(Machine machine, Config config, int ranks) {
         checkDevices(machine);
         Duration timeout = config.get(TIMEOUT);
+        long begin = System.nanoTime();
         Job job = job(machine, config, ranks);
         try {
             if (job.ranks() != machine.size()) {
@@ -177,9 +178,9 @@ public final class Communicator implements AutoCloseable {
                     Planner.of(machine, config, Platform.ofThisHost()),
                     machine,
                     config,
-                    ProcessBackend.join(job, timeout),
+                    ProcessBackend.join(job, timeout.minusNanos(System.nanoTime() - begin), timeout),
                     true);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             job.close();
             throw e;
         }
@@ -213,7 +214,7 @@ public final class Communicator implements AutoCloseable {
         Joined joined;
         try {
             joined = joining.join(job, machine, config, devices);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             job.close();
             throw e;
         }
@@ -224,7 +225,7 @@ public final class Communicator implements AutoCloseable {
                     config,
                     joined.backend(),
                     true);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             joined.backend().close();
             throw e;
         }

@@ -117,7 +117,8 @@ final class PlannedCalls implements AutoCloseable {
             all.begin();
             try {
                 calls.get(c).start(all);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
+                // Those that have started may still run.
                 all.ended(e);
             }
         }

@@ -11,15 +11,9 @@ import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -428,7 +422,7 @@ class JoinedRanksTest {
     @Test
     void aFileOfAProcessThatHasEndedIsIgnored() throws IOException {
         Path job = Files.createDirectory(folder.resolve("job"));
-        Files.writeString(job.resolve("control"), "banyan 999999999 5 7\n");
+        Path left = Files.createFile(job.resolve("banyan-999999999-5-7"));
         Config second = Config.builder()
                 .set("BANYAN_RANK", "1")
                 .set("BANYAN_WORLD_SIZE", "2")
@@ -437,84 +431,9 @@ class JoinedRanksTest {
                 .build();
         assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), second, 1))
                 .isInstanceOf(CollectiveTimeoutException.class)
-                .hasMessageContaining("process 0 of this job has not come");
-    }
-
-    private static Config atPort(int process, int port, long timeoutMs) {
-        return Config.builder()
-                .set("BANYAN_RANK", Integer.toString(process))
-                .set("BANYAN_WORLD_SIZE", "2")
-                .set("BANYAN_RENDEZVOUS", "tcp://127.0.0.1:" + port)
-                .set("BANYAN_TIMEOUT_MS", Long.toString(timeoutMs))
-                .build();
-    }
-
-    /** Keeps a port from all others, but for one who listens on this very port. */
-    private static Socket reservedPort() throws IOException {
-        Socket socket = new Socket();
-        socket.setReuseAddress(true);
-        socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-        return socket;
-    }
-
-    /** The second job meets at the port of the first. */
-    @Test
-    void processesMayMeetAtAPort() throws Exception {
-        try (Socket reserved = reservedPort()) {
-            meetAtPort(reserved.getLocalPort());
-            meetAtPort(reserved.getLocalPort());
-        }
-    }
-
-    private static void meetAtPort(int port) throws Exception {
-        try (ExecutorService threads = Executors.newCachedThreadPool()) {
-            List<Future<Float>> results = new ArrayList<>();
-            for (int process = 1; process >= 0; process--) {
-                Config config = atPort(process, port, 900_000);
-                float own = process + 1;
-                results.add(threads.submit(() -> {
-                    try (Communicator joined = Communicator.join(MACHINE.subset(0, 1), config, 1)) {
-                        MemorySegment buffer = joined.allocate(joined.firstRank(), 4);
-                        buffer.set(ValueLayout.JAVA_FLOAT, 0, own);
-                        joined.allReduce(List.of(buffer), 1, DataType.F32, ReduceOp.SUM);
-                        return buffer.get(ValueLayout.JAVA_FLOAT, 0);
-                    }
-                }));
-            }
-            for (Future<Float> result : results) {
-                assertThat(result.get()).isEqualTo(3);
-            }
-        }
-    }
-
-    @Test
-    void aPortWithoutProcess0IsNamed() throws Exception {
-        try (Socket reserved = reservedPort()) {
-            int port = reserved.getLocalPort();
-            assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, port, 100), 1))
-                    .isInstanceOf(CollectiveTimeoutException.class)
-                    .hasMessageContaining("process 0 of this job does not listen on tcp://127.0.0.1:" + port);
-        }
-        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            int port = other.getLocalPort();
-            assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(0, port, 100), 1))
-                    .isInstanceOf(UncheckedIOException.class)
-                    .hasMessageContaining("cannot listen on tcp://127.0.0.1:" + port);
-            Thread answering = Thread.ofPlatform().daemon().start(() -> {
-                try (Socket caller = other.accept()) {
-                    caller.getOutputStream().write("SSH-2.0\n".getBytes(StandardCharsets.US_ASCII));
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
-            assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, port, 900_000), 1))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("is not process 0 of a job");
-            answering.join();
-        }
-        assertThatThrownBy(() -> Communicator.join(MACHINE.subset(0, 1), atPort(1, 70_000, 100), 1))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("is no address of this machine with a port");
+                .hasMessageContaining("process 0 (process 999999999) of the job in " + job + " has ended");
+        assertThat(left).doesNotExist();
+        assertThat(job).exists();
     }
 
     @Test

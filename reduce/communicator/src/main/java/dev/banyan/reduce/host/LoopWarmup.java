@@ -3,12 +3,13 @@ package dev.banyan.reduce.host;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs new loops on memory of its own until the JIT has compiled them. Interpreted vectors are a thousand times slower
@@ -20,6 +21,7 @@ final class LoopWarmup implements LoopReadiness {
     /** One for all backends, as loops are. */
     static final LoopWarmup SHARED = new LoopWarmup();
 
+    private static final Logger LOG = LoggerFactory.getLogger(LoopWarmup.class);
     private static final int UNITS = 64;
     /** Compiled code takes less than a tenth of it, and interpreted code more than ten times as long. */
     private static final long COMPILED_NANOS_PER_UNIT = 500;
@@ -48,13 +50,21 @@ final class LoopWarmup implements LoopReadiness {
 
     @Override
     public void prepare(FusedLoop loop) {
-        var _ = asked.computeIfAbsent(loop, asking -> CompletableFuture.runAsync(() -> warm(asking), thread));
+        try {
+            var _ = begin(loop);
+        } catch (OutOfMemoryError e) {
+            // The system has no further thread now. A later call asks again, and calls need no warm loop.
+            LOG.debug("a loop is not warmed up", e);
+        }
     }
 
     @Override
     public void await(FusedLoop loop) {
-        prepare(loop);
-        Objects.requireNonNull(asked.get(loop)).join();
+        var _ = begin(loop).join();
+    }
+
+    private CompletableFuture<Void> begin(FusedLoop loop) {
+        return asked.computeIfAbsent(loop, asking -> CompletableFuture.runAsync(() -> warm(asking), thread));
     }
 
     private void warm(FusedLoop loop) {

@@ -67,7 +67,7 @@ public final class ProcessBackend implements Backend {
      * @param joining how long this may take
      * @param timeout how long a run may take
      */
-    static ProcessBackend join(Job job, Duration joining, Duration timeout) {
+    public static ProcessBackend join(Job job, Duration joining, Duration timeout) {
         ProcessBackend joined = new ProcessBackend(job, timeout);
         try {
             joined.openInboxes(TimeUnit.NANOSECONDS.convert(joining));
@@ -80,9 +80,10 @@ public final class ProcessBackend implements Backend {
 
     /** A process may close its communicator while others still read what it gave for its last short call. */
     private void openInboxes(long nanos) {
+        long deadline = System.nanoTime() + nanos;
         job.meet("joining", nanos);
         IntStream.range(0, job.processes()).forEach(pieces::inbox);
-        job.meet("joining", nanos);
+        job.meet("joining", deadline - System.nanoTime());
     }
 
     @Override

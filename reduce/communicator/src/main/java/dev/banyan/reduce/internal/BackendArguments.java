@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 
 /** Checks the arguments of every backend, so that all reject the same arguments with the same messages. */
 public final class BackendArguments {
-    /** A thread that owns no arena, which is never started. */
-    private static final Thread ANOTHER = Thread.ofVirtual().unstarted(() -> {});
+    /** A thread that owns no arena and is never started. The first virtual one would start threads of the JDK. */
+    private static final Thread ANOTHER = Thread.ofPlatform().unstarted(() -> {});
 
     private BackendArguments() {}
 

@@ -67,7 +67,8 @@ public final class Completions {
     private static void execute(Runnable task) {
         try {
             THREADS.execute(task);
-        } catch (OutOfMemoryError | RejectedExecutionException e) {
+        } catch (OutOfMemoryError | LinkageError | RejectedExecutionException e) {
+            // The system has no further thread. Virtual ones stay unusable if their first use finds none for them.
             RESERVE.execute(task);
         }
     }

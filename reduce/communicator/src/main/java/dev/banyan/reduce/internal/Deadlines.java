@@ -20,6 +20,7 @@ public interface Deadlines {
      * @param delayNanos delay in ns; a task whose delay is not positive runs at once on the timer's thread
      * @param task returns soon and throws nothing
      * @return cancels the task
+     * @throws OutOfMemoryError if the system has no thread for the timer; the task will not run
      */
     Future<?> after(long delayNanos, Runnable task);
 }

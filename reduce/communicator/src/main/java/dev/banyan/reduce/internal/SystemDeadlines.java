@@ -20,6 +20,8 @@ final class SystemDeadlines implements Deadlines {
 
     @Override
     public Future<?> after(long delayNanos, Runnable task) {
+        // Throws if the system has no thread for the timer; otherwise the task would be in its queue for ever.
+        boolean _ = timer.prestartCoreThread();
         return timer.schedule(task, delayNanos, TimeUnit.NANOSECONDS);
     }
 }

@@ -119,7 +119,14 @@ final class Dispatcher {
                 inline.add(operation);
             } else {
                 operation.readyOrder = readied++;
-                threads.execute(operation);
+                try {
+                    threads.execute(operation);
+                } catch (OutOfMemoryError e) {
+                    // The system has no further thread, and no operation may be lost or run twice.
+                    boolean _ = threads.remove(operation);
+                    operation.refusal = e;
+                    inline.add(operation);
+                }
             }
         }
         if (ended > 0) {

@@ -16,6 +16,10 @@ abstract class Operation implements Runnable {
     /** How many operations were ready before. The {@link Dispatcher} writes it before the operation runs. */
     long readyOrder;
 
+    /** Why no thread could run the operation, which is then skipped; only the {@link Dispatcher} writes it. */
+    @Nullable
+    Throwable refusal;
+
     Operation(Named named, int priority) {
         this.named = named;
         this.priority = priority;

@@ -11,9 +11,10 @@ public interface Task {
     void run() throws Exception;
 
     /**
-     * Is called instead of {@link #run} if a variable that the operation names is poisoned.
+     * Is called instead of {@link #run} if a variable that the operation names is poisoned, or if the system has no
+     * thread for the task.
      *
-     * @param cause the failure that poisoned the variable
+     * @param cause the failure that poisoned the variable, or why there is no thread
      */
     default void skipped(Throwable cause) {}
 }

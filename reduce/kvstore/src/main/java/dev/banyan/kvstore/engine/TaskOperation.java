@@ -22,7 +22,7 @@ final class TaskOperation extends Operation {
 
     @Override
     public void run() {
-        @Nullable Throwable failure = poison();
+        @Nullable Throwable failure = refusal == null ? poison() : refusal;
         try {
             if (failure == null) {
                 task.run();

@@ -334,8 +334,9 @@ final class SavedPlans {
     private void write() {
         changed = true;
         if (!writing) {
-            writing = true;
             Thread.ofPlatform().daemon().name("banyan-saved-plans").start(this::writeAll);
+            // Only now, since the start may fail; the thread waits for the lock.
+            writing = true;
         }
     }
 

@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  * <pre>
  *     0 i64 magic   8 i32 processes   64 i32 generation   68 i32 waiters   128 i64 what broke the job
  * 4,096 a page for each process:
- *     0 i64 pid   8 i64 start   16 i64 ranks   24 i64 fingerprint   32 i64 state   128 i64 arrivals
+ *     0 i64 process id and start   16 i64 ranks   24 i64 fingerprint   32 i64 state   128 i64 arrivals
  *   192 i64 runs started
  *   256 i64 next block   384 i64 kind of the call   512 for each rank four words: input and output, each a piece of
  *       memory and an offset   3,072 for each piece of memory i64 descriptor, i64 bytes
@@ -21,7 +21,7 @@ import java.nio.charset.StandardCharsets;
  * arrived} is seen by those that have waited for that.
  */
 public final class ControlBlock {
-    private static final long MAGIC = 0x62616e79616e3031L;
+    private static final long MAGIC = 0x62616e79616e3032L;
     private static final int PAGE = 4096;
 
     private static final int PROCESSES = 8;
@@ -44,8 +44,7 @@ public final class ControlBlock {
         }
     }
 
-    private static final int PID = 0;
-    private static final int START = 8;
+    private static final int ID = 0;
     private static final int RANKS = 16;
     private static final int FINGERPRINT = 24;
     private static final int STATE = 32;
@@ -64,11 +63,10 @@ public final class ControlBlock {
     public static final int MOST_PIECES = (PAGE - PIECES) / 16;
 
     /** States of a process. */
-    private static final long JOINING = 1;
+    private static final long JOINED = 1;
 
-    private static final long JOINED = 2;
-    private static final long LEFT = 3;
-    private static final long CLOSED = 4;
+    private static final long LEFT = 2;
+    private static final long CLOSED = 3;
 
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
@@ -130,15 +128,19 @@ public final class ControlBlock {
      * @throws IllegalStateException if another process has taken it
      */
     void join(int process, ProcessId id, int ranks, long fingerprint) {
-        if (!LONG.compareAndSet(memory, page(process) + STATE, 0L, JOINING)) {
+        // From here on the others can watch the process.
+        if (!LONG.compareAndSet(memory, page(process) + ID, 0L, id.packed())) {
             throw new IllegalStateException("two processes are number " + process
                     + " of this job; give each its own BANYAN_RANK, and each job its own BANYAN_RENDEZVOUS");
         }
-        set(process, PID, id.pid());
-        set(process, START, id.start());
         set(process, RANKS, ranks);
         set(process, FINGERPRINT, fingerprint);
         set(process, STATE, JOINED);
+    }
+
+    /** Returns whether {@link #id} is known. */
+    boolean isKnown(int process) {
+        return get(process, ID) != 0;
     }
 
     boolean hasJoined(int process) {
@@ -171,9 +173,9 @@ public final class ControlBlock {
         return get(process, STARTED);
     }
 
-    /** Returns a process that has joined. */
+    /** Returns a process that has joined or is about to. */
     public ProcessId id(int process) {
-        return new ProcessId(get(process, PID), get(process, START));
+        return ProcessId.unpacked(get(process, ID));
     }
 
     /** Returns how many ranks a process holds that has joined. */

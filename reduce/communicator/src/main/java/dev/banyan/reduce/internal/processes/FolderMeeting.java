@@ -3,56 +3,48 @@ package dev.banyan.reduce.internal.processes;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A folder in which process 0 of a job says where its control block is. The file in it is of this user alone, holds no
- * secret, since only processes of the same user can open the block, and goes when all have joined.
+ * Processes meet in a folder, in which process 0 says where its control block is. The announcement goes when all have
+ * joined, and so does the folder if process 0 has made it. If process 0 ends before, the others remove both.
  */
 final class FolderMeeting implements Meeting {
     private static final Logger LOG = LoggerFactory.getLogger(FolderMeeting.class);
 
-    /** Belongs to the user of this process. */
-    private static final Path OWN_FILES = Path.of("/proc/self");
-
     private final JobPlace place;
     private final Path folder;
-    private final Path file;
-    private boolean published;
-    private boolean madeFolder;
+    /** What this process has announced. */
+    private @Nullable Announcement own;
+    /** A process that has ended and whose announcement is still there. */
+    private @Nullable ProcessId ended;
 
     FolderMeeting(JobPlace place) {
         this.place = place;
         folder = Path.of(place.meeting());
-        file = folder.resolve("control");
     }
 
     @Override
     public SharedMemory open(long deadline) {
-        return place.process() == 0 ? publish() : find(deadline);
+        return place.process() == 0 ? publish(deadline) : find(deadline);
     }
 
     /** Makes the control block and says where it is. */
-    private SharedMemory publish() {
+    private SharedMemory publish(long deadline) {
         SharedMemory memory = ControlBlock.make(place.processes());
         try {
-            madeFolder = !Files.exists(folder);
-            Files.createDirectories(
-                    folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            Path made = Files.createTempFile(folder, "control", null);
-            Files.writeString(made, Announcement.of(memory).line(), StandardCharsets.US_ASCII);
-            Files.move(made, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            published = true;
+            Announcement made = Announcement.of(memory);
+            while (!announce(made)) {
+                if (System.nanoTime() - deadline > 0) {
+                    throw new CollectiveTimeoutException("process 0 cannot announce its job in " + folder
+                            + ", since other processes remove it; set BANYAN_RENDEZVOUS to a folder of its own");
+                }
+            }
+            own = made;
             return memory;
         } catch (IOException e) {
             memory.close();
@@ -64,6 +56,24 @@ final class FolderMeeting implements Meeting {
         }
     }
 
+    /** Returns whether it has; else the folder or an old announcement has just gone. */
+    private boolean announce(Announcement made) throws IOException {
+        MeetingFolder.make(folder);
+        try (MeetingFolder here = MeetingFolder.open(folder)) {
+            if (here == null) {
+                return false;
+            }
+            for (Announcement other : here.read()) {
+                if (other.maker().isAlive()) {
+                    throw new IllegalStateException(other.maker() + " of another job meets in " + folder
+                            + "; give each job its own BANYAN_RENDEZVOUS, or end that process");
+                }
+                here.remove(other);
+            }
+            return here.add(made);
+        }
+    }
+
     /** Waits for process 0 and opens its control block. */
     private SharedMemory find(long deadline) {
         for (SharedMemory found = tryToFind(); ; found = tryToFind()) {
@@ -71,51 +81,51 @@ final class FolderMeeting implements Meeting {
                 return found;
             }
             if (System.nanoTime() - deadline > 0) {
-                throw new CollectiveTimeoutException("process 0 of this job has not come to " + folder
-                        + "; start it with the same BANYAN_RENDEZVOUS and in the same PID namespace, or allow more time"
-                        + " by BANYAN_TIMEOUT_MS");
+                throw new CollectiveTimeoutException(
+                        ended == null
+                                ? "process 0 of this job has not come to " + folder + ", or has left it after another"
+                                        + " process failed; see what the others report, start process 0 with the same"
+                                        + " BANYAN_RENDEZVOUS and in the same PID namespace, or allow more time by"
+                                        + " BANYAN_TIMEOUT_MS"
+                                : "process 0 (" + ended + ") of the job in " + folder + " has ended; start all"
+                                        + " processes of the job anew");
             }
             Naps.nap();
         }
     }
 
     private @Nullable SharedMemory tryToFind() {
-        String line;
-        try {
-            if (!Files.getOwner(file).equals(Files.getOwner(OWN_FILES))) {
-                throw new AccessDeniedException(file.toString());
+        try (MeetingFolder here = MeetingFolder.open(folder)) {
+            for (Announcement found : here == null ? List.<Announcement>of() : here.read()) {
+                if (found.maker().isAlive()) {
+                    return found.open(place.processes());
+                }
+                // Perhaps another job has left it, and process 0 of this one will replace it.
+                ended = found.maker();
             }
-            line = Files.readString(file, StandardCharsets.US_ASCII);
-        } catch (NoSuchFileException e) {
             return null;
-        } catch (FileSystemException e) {
-            throw new IllegalStateException(
-                    file + " cannot be read; it belongs to a job of another user. Set"
-                            + " BANYAN_RENDEZVOUS to a folder of its own",
-                    e);
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + file, e);
+            throw new UncheckedIOException("cannot read the rendezvous " + folder, e);
         }
-        Announcement found = Announcement.parse(line)
-                .orElseThrow(() -> new IllegalStateException(
-                        file + " is not from process 0 of a job; set BANYAN_RENDEZVOUS to a folder of its own"));
-        // A file of a process that has ended was left by another job.
-        return found.maker().isAlive() ? found.open(place.processes()) : null;
     }
 
-    /** Removes the file that this process has published, if it has. */
+    /** Removes the announcement of this process, or of one that has ended. */
     @Override
     public void close() {
-        if (published) {
-            published = false;
-            try {
-                Files.deleteIfExists(file);
-                if (madeFolder) {
-                    Files.deleteIfExists(folder);
-                }
-            } catch (IOException e) {
-                LOG.debug("the folder {} is left, as another job uses it", folder, e);
+        try (MeetingFolder here = MeetingFolder.open(folder)) {
+            if (here == null) {
+                return;
             }
+            for (Announcement each : here.read()) {
+                if (each.equals(own) || !each.maker().isAlive()) {
+                    here.remove(each);
+                }
+            }
+            here.removeIfMade();
+        } catch (IOException | UncheckedIOException | IllegalStateException e) {
+            LOG.warn("the rendezvous {} is left as it is: {}", folder, e.getMessage());
+        } finally {
+            own = null;
         }
     }
 }

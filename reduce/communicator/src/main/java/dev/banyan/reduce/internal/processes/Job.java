@@ -33,17 +33,16 @@ public final class Job implements AutoCloseable {
     }
 
     /**
-     * Joins the other processes in a folder or at a port, as {@link #join(int, int, int, String, long, Meeting)} does.
+     * Joins the other processes in a folder, as {@link #join(int, int, int, String, long, Meeting)} does.
      *
      * @param ranks that this process holds, at least 1
      * @param agreed what must be the same in all processes: machine and settings
      * @param timeoutNanos how long it waits for the others
-     * @throws IllegalStateException if the processes do not agree, or cannot open each other's memory
+     * @throws IllegalStateException if the processes do not agree, cannot open each other's memory, or one has ended
      * @throws CollectiveTimeoutException if a process does not come in time
      */
     public static Job join(JobPlace place, int ranks, String agreed, long timeoutNanos) {
-        Meeting meeting = TcpMeeting.isAt(place.meeting()) ? new TcpMeeting(place) : new FolderMeeting(place);
-        return join(place.process(), place.processes(), ranks, agreed, timeoutNanos, meeting);
+        return join(place.process(), place.processes(), ranks, agreed, timeoutNanos, new FolderMeeting(place));
     }
 
     /**
@@ -55,7 +54,7 @@ public final class Job implements AutoCloseable {
      * @param agreed what must be the same in all processes: machine and settings
      * @param timeoutNanos how long it waits for the others
      * @param meeting where they find the control block; this method closes it
-     * @throws IllegalStateException if the processes do not agree, or cannot open each other's memory
+     * @throws IllegalStateException if the processes do not agree, cannot open each other's memory, or one has ended
      * @throws CollectiveTimeoutException if a process does not come in time
      */
     public static Job join(int process, int processes, int ranks, String agreed, long timeoutNanos, Meeting meeting) {
@@ -65,40 +64,28 @@ public final class Job implements AutoCloseable {
         }
         long deadline = System.nanoTime() + timeoutNanos;
         ProcessId own = ProcessId.own();
-        SharedMemory memory;
-        Job job;
         try (meeting) {
-            memory = meeting.open(deadline);
+            SharedMemory memory = meeting.open(deadline);
             try {
                 ControlBlock block = ControlBlock.of(memory.memory(), processes);
                 block.join(process, own, ranks, ControlBlock.fingerprint(agreed));
-                awaitAll(block, deadline, timeoutNanos);
-                job = new Job(process, memory, block);
+                try {
+                    new Joining(block, deadline, timeoutNanos).await();
+                    if (process == 0) {
+                        // A later job may meet in the same place as soon as any process goes on.
+                        meeting.close();
+                    }
+                    Job job = new Job(process, memory, block);
+                    job.agree(deadline - System.nanoTime());
+                    return job;
+                } catch (Throwable e) {
+                    // The others would wait for this process, or blame it when it ends. A job that is broken stays so.
+                    block.breakBy(process, ControlBlock.Break.FAILED);
+                    throw e;
+                }
             } catch (Throwable e) {
                 memory.close();
                 throw e;
-            }
-        }
-        // The meeting is over; a later job may meet in the same place as soon as this one goes on.
-        try {
-            job.agree(timeoutNanos);
-            return job;
-        } catch (Throwable e) {
-            memory.close();
-            throw e;
-        }
-    }
-
-    private static void awaitAll(ControlBlock block, long deadline, long timeoutNanos) {
-        int processes = block.processes();
-        for (int p = 0; p < processes; p++) {
-            while (!block.hasJoined(p)) {
-                if (System.nanoTime() - deadline > 0) {
-                    throw new CollectiveTimeoutException("process " + p + " of " + processes + " has not joined within "
-                            + timeoutNanos / 1_000_000 + " ms; start it with the same BANYAN_RENDEZVOUS, or allow more"
-                            + " time by BANYAN_TIMEOUT_MS");
-                }
-                Naps.nap();
             }
         }
     }

@@ -12,7 +12,7 @@ import java.util.Optional;
  *
  * @param process 0..processes-1
  * @param processes at least 1
- * @param meeting the folder where the processes meet, or an address as tcp://127.0.0.1:29400
+ * @param meeting the folder where the processes meet
  */
 public record JobPlace(int process, int processes, String meeting) {
     /** The number of this process. */
@@ -26,9 +26,9 @@ public record JobPlace(int process, int processes, String meeting) {
     /** Where processes meet. */
     public static final Setting<String> RENDEZVOUS = Setting.text(
                     "BANYAN_RENDEZVOUS",
-                    "a folder, or an address such as tcp://127.0.0.1:29400",
+                    "a folder of this user's own",
                     "a folder named after the launcher's job",
-                    "Names the folder or the port where the processes of a job find each other, one for each job.")
+                    "Names the folder where the processes of a job find each other, one for each job.")
             .outsideFiles();
 
     /** Names of launchers, of the process's number and the number of processes on this machine. */
@@ -85,6 +85,10 @@ public record JobPlace(int process, int processes, String meeting) {
                     + "; BANYAN_RANK must be less than BANYAN_WORLD_SIZE");
         }
         String meeting = config.find(RENDEZVOUS).orElseGet(() -> folder(environment));
+        if (meeting.contains("://")) {
+            throw new IllegalStateException(
+                    "BANYAN_RENDEZVOUS is " + meeting + ", which is an address; give a folder of your own instead");
+        }
         return new JobPlace(process, processes, meeting);
     }
 
@@ -110,7 +114,7 @@ public record JobPlace(int process, int processes, String meeting) {
             throw new IllegalStateException(
                     "the processes of this job have no place to meet; set BANYAN_RENDEZVOUS to a folder of its own");
         }
-        return System.getProperty("java.io.tmpdir") + "/banyan-" + System.getProperty("user.name") + "/"
+        return System.getProperty("java.io.tmpdir") + "/banyan-" + System.getProperty("user.name") + "-"
                 + Long.toHexString(ControlBlock.fingerprint(job.toString()));
     }
 }

@@ -4,20 +4,44 @@ import java.lang.foreign.AddressLayout;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The calls of the Linux kernel that the Java library does not offer: memory without a name, and waiting for a word.
+ * The calls of the Linux kernel that the Java library does not offer: memory without a name, descriptors that keep what
+ * a path names, folders with a mark, and waiting for a word.
  */
 final class LinuxCalls {
-    private static final int CLOSE_ON_EXEC = 1;
+    private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
+
+    private static final int MEMORY_CLOSE_ON_EXEC = 1;
+    private static final int MEMORY_MAY_BE_SEALED = 2;
+    private static final int ADD_SEALS = 1033;
+    private static final int GET_SEALS = 1034;
+    /** The length is fixed, and so are the seals. */
+    private static final int LENGTH_SEALS = 1 | 2 | 4;
+
+    private static final int READ_AND_WRITE = 2;
+    private static final int CLOSE_ON_EXEC = 0x80000;
+    /** Such a descriptor names a file without opening it. */
+    private static final int NAME_ONLY = 0x200000;
+
+    private static final int FOLDER_ONLY = ARM ? 0x4000 : 0x10000;
+    private static final int NO_LINK = ARM ? 0x8000 : 0x20000;
+
     private static final int FUTEX_WAIT = 0;
     private static final int FUTEX_WAKE = 1;
-    private static final long FUTEX = System.getProperty("os.arch").equals("aarch64") ? 98 : 202;
+    private static final long FUTEX = ARM ? 98 : 202;
+
+    private static final MemoryLayout CALL_STATE = Linker.Option.captureStateLayout();
+    private static final long ERROR = CALL_STATE.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
 
     private static final MethodHandle MEMFD_CREATE;
+    private static final MethodHandle OPEN;
+    private static final MethodHandle FCNTL;
+    private static final MethodHandle MKDIR;
     private static final MethodHandle CLOSE;
     private static final MethodHandle SYSCALL;
 
@@ -27,6 +51,18 @@ final class LinuxCalls {
         ValueLayout.OfLong word = ValueLayout.JAVA_LONG;
         AddressLayout address = ValueLayout.ADDRESS;
         MEMFD_CREATE = find(linker, "memfd_create", FunctionDescriptor.of(number, address, number));
+        OPEN = find(
+                linker,
+                "open",
+                FunctionDescriptor.of(number, address, number),
+                Linker.Option.firstVariadicArg(2),
+                Linker.Option.captureCallState("errno"));
+        FCNTL = find(
+                linker,
+                "fcntl",
+                FunctionDescriptor.of(number, number, number, number),
+                Linker.Option.firstVariadicArg(2));
+        MKDIR = find(linker, "mkdir", FunctionDescriptor.of(number, address, number));
         CLOSE = find(linker, "close", FunctionDescriptor.of(number, number));
         SYSCALL = find(
                 linker,
@@ -52,7 +88,8 @@ final class LinuxCalls {
     /** Returns the descriptor of new memory that has no name and ends with the last process that has it open. */
     static int newMemory(String name) {
         try (Arena arena = Arena.ofConfined()) {
-            int descriptor = (int) MEMFD_CREATE.invokeExact(arena.allocateFrom(name), CLOSE_ON_EXEC);
+            int descriptor = (int)
+                    MEMFD_CREATE.invokeExact(arena.allocateFrom(name), MEMORY_CLOSE_ON_EXEC | MEMORY_MAY_BE_SEALED);
             if (descriptor < 0) {
                 throw new IllegalStateException("the kernel gives no shared memory; raise the limit of open files");
             }
@@ -61,6 +98,66 @@ final class LinuxCalls {
             throw e;
         } catch (Throwable e) {
             throw new IllegalStateException("memfd_create throws nothing", e);
+        }
+    }
+
+    /** Fixes the length of memory for all processes. */
+    static void sealLength(int descriptor) {
+        if (fcntl(descriptor, ADD_SEALS, LENGTH_SEALS) < 0) {
+            throw new IllegalStateException(
+                    "the kernel does not fix the length of shared memory; use Linux 3.17 or newer");
+        }
+    }
+
+    /** Returns whether a descriptor is of memory whose length is fixed. */
+    static boolean hasSealedLength(int descriptor) {
+        int seals = fcntl(descriptor, GET_SEALS, 0);
+        return seals >= 0 && (seals & LENGTH_SEALS) == LENGTH_SEALS;
+    }
+
+    private static int fcntl(int descriptor, int operation, int argument) {
+        try {
+            return (int) FCNTL.invokeExact(descriptor, operation, argument);
+        } catch (Throwable e) {
+            throw new IllegalStateException("fcntl throws nothing", e);
+        }
+    }
+
+    /** Returns a descriptor of a file, which it does not open, or the negative number of an error. */
+    static int name(String path) {
+        return open(path, NAME_ONLY | CLOSE_ON_EXEC);
+    }
+
+    /** Returns a descriptor of a folder that is not behind a link, or the negative number of an error. */
+    static int nameFolder(String path) {
+        return open(path, NAME_ONLY | FOLDER_ONLY | NO_LINK | CLOSE_ON_EXEC);
+    }
+
+    /** Opens a file for reading and writing, and returns its descriptor or the negative number of an error. */
+    static int open(String path) {
+        return open(path, READ_AND_WRITE | CLOSE_ON_EXEC);
+    }
+
+    private static int open(String path, int flags) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = arena.allocate(CALL_STATE);
+            int descriptor = (int) OPEN.invokeExact(state, arena.allocateFrom(path), flags);
+            return descriptor >= 0 ? descriptor : -state.get(ValueLayout.JAVA_INT, ERROR);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException("open throws nothing", e);
+        }
+    }
+
+    /** Makes a folder unless there is something at the path; returns whether it did. */
+    static boolean makeFolder(String path, int mode) {
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) MKDIR.invokeExact(arena.allocateFrom(path), mode) == 0;
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException("mkdir throws nothing", e);
         }
     }
 

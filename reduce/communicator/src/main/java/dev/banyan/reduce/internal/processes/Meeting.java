@@ -9,7 +9,10 @@ public interface Meeting extends AutoCloseable {
      */
     SharedMemory open(long deadline);
 
-    /** Ends what lets processes find the block: all have opened it, or this one has given up. */
+    /**
+     * Ends what lets processes find the block: all have opened it, or this one has given up. A second call does no
+     * harm.
+     */
     @Override
     void close();
 }

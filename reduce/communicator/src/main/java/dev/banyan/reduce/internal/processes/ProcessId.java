@@ -16,21 +16,33 @@ import java.nio.file.Path;
 public record ProcessId(long pid, long start) {
     /** The place of the start in the kernel's description, behind the name in parentheses. */
     private static final int START = 19;
+    /** Enough for a thousand years. */
+    private static final int START_BITS = 42;
 
     /** Returns this process. */
     public static ProcessId own() {
         long pid = ProcessHandle.current().pid();
         try {
-            return new ProcessId(pid, startOf(pid));
+            return new ProcessId(pid, startOf(Path.of("/proc/self")));
         } catch (IOException e) {
             throw new UncheckedIOException("ranks in several processes need Linux with /proc", e);
         }
     }
 
+    /** Returns the process of a number that {@link #packed} gave. */
+    static ProcessId unpacked(long packed) {
+        return new ProcessId(packed >>> START_BITS, packed & (1L << START_BITS) - 1);
+    }
+
+    /** Returns it as one number other than 0: the kernel's process numbers have 22 bits. */
+    long packed() {
+        return pid << START_BITS | start;
+    }
+
     /** Returns whether it has not ended. */
     public boolean isAlive() {
         try {
-            return startOf(pid) == start;
+            return startOf(Path.of("/proc/" + pid)) == start;
         } catch (NoSuchFileException e) {
             return false;
         } catch (IOException e) {
@@ -39,9 +51,14 @@ public record ProcessId(long pid, long start) {
         }
     }
 
+    /** Returns whether the kernel's folder of a process is that of this one, and the process has not ended. */
+    boolean isIn(Path process) throws IOException {
+        return startOf(process) == start;
+    }
+
     /** Returns when a process started, or -1 if it has ended and its parent has not noticed yet. */
-    private static long startOf(long pid) throws IOException {
-        String description = Files.readString(Path.of("/proc/" + pid + "/stat"), StandardCharsets.ISO_8859_1);
+    private static long startOf(Path process) throws IOException {
+        String description = Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);
         String[] fields =
                 description.substring(description.lastIndexOf(')') + 2).split(" ", -1);
         boolean ended = fields[0].equals("Z") || fields[0].equals("X");

@@ -6,18 +6,26 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 
 /**
  * Memory that processes of one user share. It has no name: its maker tells the others its process id and the number of
  * its descriptor, by which the kernel lets processes of the same user open it. So it ends with the last process that
- * has it open, however that process ends, and no other user can open it.
+ * has it open, however that process ends, and no other user can open it. Its length never changes.
+ *
+ * <p>A process maps what another one names only if the kernel says that both are of one user, and that the name is of
+ * memory which that user made here, of the expected length. Anything else is refused, and nothing is written to it.
  *
  * <p>Safe for use from any thread; {@link #close} while nobody uses the memory.
  */
 public final class SharedMemory implements AutoCloseable {
+    /** All names begin so. */
+    private static final String PREFIX = "banyan-";
+
     private final Arena arena = Arena.ofShared();
     private final int descriptor;
     private final MemorySegment memory;
@@ -41,13 +49,23 @@ public final class SharedMemory implements AutoCloseable {
     /**
      * Makes zeroed memory. The kernel finds room for a page when it is first touched.
      *
-     * @param name for people who look at the process's files
+     * @param name begins with {@code banyan-}, for people who look at the process's files
      * @param bytes its length, at least 1
      */
     public static SharedMemory create(String name, long bytes) {
+        if (!name.startsWith(PREFIX)) {
+            throw new IllegalArgumentException(name + " names shared memory; begin it with " + PREFIX);
+        }
         int descriptor = LinuxCalls.newMemory(name);
         try {
-            return new SharedMemory(descriptor, Path.of("/proc/self/fd/" + descriptor), bytes);
+            SharedMemory made = new SharedMemory(descriptor, Path.of("/proc/self/fd/" + descriptor), bytes);
+            try {
+                LinuxCalls.sealLength(descriptor);
+            } catch (Throwable e) {
+                made.close();
+                throw e;
+            }
+            return made;
         } catch (IOException e) {
             LinuxCalls.close(descriptor);
             throw new UncheckedIOException("cannot map " + bytes + " bytes of shared memory", e);
@@ -60,12 +78,18 @@ public final class SharedMemory implements AutoCloseable {
      * @param owner the process
      * @param descriptor number of its descriptor there
      * @param bytes its length
-     * @throws IllegalStateException if the process has ended or does not let this one open its memory
+     * @throws IllegalStateException if the process has ended, belongs to another user or does not let this one open its
+     *     memory, or if the descriptor is of anything but such memory
      */
     public static SharedMemory open(ProcessId owner, int descriptor, long bytes) {
-        Path path = Path.of("/proc/" + owner.pid() + "/fd/" + descriptor);
-        try {
-            return new SharedMemory(-1, path, bytes);
+        try (PinnedFile process = PinnedFile.of(Path.of("/proc/" + owner.pid()))) {
+            checkUser(owner, process.path());
+            Path link = process.path().resolve("fd/" + descriptor);
+            // Throws if the process has closed it, or this one may not open it.
+            Path _ = Files.readSymbolicLink(link);
+            try (PinnedFile named = PinnedFile.of(link)) {
+                return open(owner, named, bytes);
+            }
         } catch (NoSuchFileException e) {
             throw new IllegalStateException(
                     owner + (owner.isAlive() ? " has closed its memory" : " has ended")
@@ -77,8 +101,51 @@ public final class SharedMemory implements AutoCloseable {
                             + " PID namespace (containers: --pid=host)",
                     e);
         } catch (IOException e) {
+            if (!owner.isAlive()) {
+                throw new IllegalStateException(owner + " has ended; start all processes of the job anew", e);
+            }
             throw new UncheckedIOException("cannot map the memory of " + owner, e);
         }
+    }
+
+    private static void checkUser(ProcessId owner, Path process) throws IOException {
+        int own = Users.own();
+        List<Integer> users = Users.ofProcess(process);
+        if (users.stream().anyMatch(user -> user != own)) {
+            throw new IllegalStateException(owner + " belongs to user " + Files.getOwner(process) + " (numbers " + users
+                    + "), and this process to user number " + own + "; run all processes of a job as one user");
+        }
+        if (!owner.isIn(process)) {
+            throw new NoSuchFileException(process.toString());
+        }
+    }
+
+    private static SharedMemory open(ProcessId owner, PinnedFile named, long bytes) throws IOException {
+        String target = Files.readSymbolicLink(named.path()).toString();
+        if (!target.startsWith("/memfd:" + PREFIX) || named.user() != Users.own()) {
+            throw wrong(owner, target + " of user " + Files.getOwner(named.path()));
+        }
+        long length = Files.size(named.path());
+        if (length != bytes) {
+            throw wrong(owner, length + " bytes instead of " + bytes);
+        }
+        int opened = LinuxCalls.open(named.path().toString());
+        if (opened < 0) {
+            throw new AccessDeniedException(named.path().toString());
+        }
+        try {
+            if (!LinuxCalls.hasSealedLength(opened)) {
+                throw wrong(owner, "memory whose length may change");
+            }
+            return new SharedMemory(-1, named.path(), bytes);
+        } finally {
+            LinuxCalls.close(opened);
+        }
+    }
+
+    private static IllegalStateException wrong(ProcessId owner, String what) {
+        return new IllegalStateException(owner + " names " + what + " as shared memory of a job, which this library did"
+                + " not make; start all processes of the job with the same version");
     }
 
     /** Returns the number of the descriptor of memory that this process has made. */

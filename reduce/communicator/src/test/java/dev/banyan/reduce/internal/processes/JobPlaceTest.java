@@ -51,6 +51,19 @@ class JobPlaceTest {
     }
 
     @Test
+    void anAddressIsNoPlaceToMeet() {
+        Config config = Config.builder()
+                .set("BANYAN_RANK", "1")
+                .set("BANYAN_WORLD_SIZE", "3")
+                .set("BANYAN_RENDEZVOUS", "tcp://127.0.0.1:29400")
+                .build();
+        assertThatThrownBy(() -> JobPlace.find(config, Map.of()))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("BANYAN_RENDEZVOUS is tcp://127.0.0.1:29400, which is an address; give a folder of your own"
+                        + " instead");
+    }
+
+    @Test
     void placesWithoutSenseAreRefused() {
         assertThatThrownBy(() -> JobPlace.find(NONE, Map.of("LOCAL_RANK", "x", "LOCAL_WORLD_SIZE", "2")))
                 .hasMessage("LOCAL_RANK is 'x', which is no number");

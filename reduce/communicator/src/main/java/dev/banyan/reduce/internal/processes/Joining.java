@@ -1,0 +1,74 @@
+package dev.banyan.reduce.internal.processes;
+
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.internal.processes.ControlBlock.Break;
+
+/**
+ * Waits in one process until all processes of a job have joined. A process is watched as soon as it has written its id
+ * to the control block; if it ends, the job is broken and all that wait name it.
+ */
+final class Joining {
+    private static final long LOOK_NANOS = 20_000_000;
+
+    private final ControlBlock block;
+    private final long deadline;
+    private final long timeoutNanos;
+
+    /**
+     * @param deadline value of {@link System#nanoTime()} after which it gives up
+     * @param timeoutNanos how long that was from the beginning, for messages
+     */
+    Joining(ControlBlock block, long deadline, long timeoutNanos) {
+        this.block = block;
+        this.deadline = deadline;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    /**
+     * @throws IllegalStateException if a process has ended or failed
+     * @throws CollectiveTimeoutException if a process is late
+     */
+    void await() {
+        long looked = System.nanoTime();
+        for (int p = 0; p < block.processes(); p++) {
+            while (!block.hasJoined(p)) {
+                long now = System.nanoTime();
+                if (now - looked >= LOOK_NANOS) {
+                    looked = now;
+                    breakIfLost();
+                }
+                if (now - deadline > 0) {
+                    block.breakBy(p, Break.LATE);
+                }
+                checkUnbroken();
+                Naps.nap();
+            }
+        }
+    }
+
+    private void breakIfLost() {
+        for (int p = 0; p < block.processes(); p++) {
+            if (block.isKnown(p) && !block.id(p).isAlive()) {
+                block.breakBy(p, Break.LOST);
+            }
+        }
+    }
+
+    private void checkUnbroken() {
+        int breaker = block.breaker();
+        if (breaker < 0) {
+            return;
+        }
+        String who = "process " + breaker + " of " + block.processes()
+                + (block.isKnown(breaker) ? " (" + block.id(breaker) + ")" : "");
+        if (block.isBrokenAs(Break.LOST)) {
+            throw new IllegalStateException(who + " ended before all had joined; start all processes of the job anew");
+        }
+        if (block.isBrokenAs(Break.FAILED)) {
+            throw new IllegalStateException(
+                    who + " failed while it joined; see what it reports, and start all processes of the job anew");
+        }
+        throw new CollectiveTimeoutException(who + " has not joined within " + timeoutNanos / 1_000_000
+                + " ms; start it with the same BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
+    }
+}

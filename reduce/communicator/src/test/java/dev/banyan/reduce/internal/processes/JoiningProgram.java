@@ -1,0 +1,60 @@
+package dev.banyan.reduce.internal.processes;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A process that joins with one rank, and says on its last line how that ended. Arguments: its number, the number of
+ * processes and the folder. With a fourth argument it stops when the others can see it; with a port and a time in ns,
+ * and a timeout in ns, it begins when the server at the port hangs up, and ends that time later unless it is negative.
+ */
+final class JoiningProgram {
+    private JoiningProgram() {}
+
+    @SuppressWarnings("SystemOut")
+    public static void main(String[] arguments) throws IOException {
+        JobPlace place = new JobPlace(Integer.parseInt(arguments[0]), Integer.parseInt(arguments[1]), arguments[2]);
+        long timeoutNanos = TimeUnit.MINUTES.toNanos(15);
+        if (arguments.length == 4) {
+            SharedMemory memory = new FolderMeeting(place).open(System.nanoTime() + timeoutNanos);
+            ControlBlock.of(memory.memory(), place.processes()).join(place.process(), ProcessId.own(), 1, 0);
+            System.out.println("known");
+            while (true) {
+                LockSupport.park();
+            }
+        }
+        if (arguments.length == 6) {
+            timeoutNanos = Long.parseLong(arguments[5]);
+            long life = Long.parseLong(arguments[4]);
+            try (Socket server = new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(arguments[3]))) {
+                int _ = server.getInputStream().read();
+            }
+            if (life >= 0) {
+                endAfter(life);
+            }
+        }
+        long begin = System.nanoTime();
+        String end;
+        try (Job job = Job.join(place, 1, "", timeoutNanos)) {
+            end = "joined " + job.processes();
+        } catch (RuntimeException e) {
+            end = "failed: " + e.getMessage();
+        }
+        boolean late = System.nanoTime() - begin > timeoutNanos + TimeUnit.SECONDS.toNanos(1);
+        System.out.println((late ? "late, " : "") + end);
+    }
+
+    /** Ends this process as a kill does: nothing is cleaned up. */
+    private static void endAfter(long nanos) {
+        long begin = System.nanoTime();
+        Thread.ofPlatform().daemon().start(() -> {
+            while (System.nanoTime() - begin < nanos) {
+                Thread.onSpinWait();
+            }
+            Runtime.getRuntime().halt(137);
+        });
+    }
+}
