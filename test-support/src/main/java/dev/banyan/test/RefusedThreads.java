@@ -54,15 +54,14 @@ public final class RefusedThreads {
             build(processes, folder.resolve("refused_threads.c"), library);
         }
         // The JVM's own threads must not count.
-        ProcessBuilder builder = new ProcessBuilder(Processes.java(
-                List.of("-XX:-UseDynamicNumberOfCompilerThreads", "-Xlog:disable"), program, arguments));
+        ProcessBuilder builder = new ProcessBuilder(
+                Processes.java(List.of("-XX:-UseDynamicNumberOfCompilerThreads", "-Xlog:disable"), program, arguments));
         builder.environment().put("LD_PRELOAD", library.toString());
         return processes.start(builder);
     }
 
     private static void build(Processes processes, Path source, Path library) throws IOException, InterruptedException {
-        try (InputStream text =
-                Objects.requireNonNull(RefusedThreads.class.getResourceAsStream("refused_threads.c"))) {
+        try (InputStream text = Objects.requireNonNull(RefusedThreads.class.getResourceAsStream("refused_threads.c"))) {
             Files.copy(text, source);
         }
         TestProcess build = processes.start(new ProcessBuilder(
