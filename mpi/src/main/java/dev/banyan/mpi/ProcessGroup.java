@@ -35,7 +35,8 @@ import org.jspecify.annotations.Nullable;
  * are independent of each other. Processes of one machine reduce in memory that they share, and MPI goes between
  * machines; with BANYAN_SHARED_MEMORY=0, or where MPI takes memory of GPUs, MPI does all. With BANYAN_CHECK_ORDER=1
  * the processes compare the next call before they run it; if the calls differ, they fail on all processes with an
- * {@link OrderException}. Without the check, such calls hang until their deadline or compute garbage.
+ * {@link OrderException}. Without that setting they compare each broadcast, and reductions of each length, type and
+ * operation when they first run one; other calls that differ hang until their deadline.
  *
  * <p><b>Buffers</b> are native memory of the host, of any alignment and arena that the calling thread may access. If
  * {@link World#takesDeviceMemory} is true, they may be memory of a GPU, except for AVG. Until a call has ended, its
@@ -62,6 +63,7 @@ public final class ProcessGroup implements AutoCloseable {
     private final Duration timeout;
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
+    private final Agreements agreements;
     /** Whether sums of floats are rounded once. */
     private final boolean exact;
 
@@ -80,6 +82,7 @@ public final class ProcessGroup implements AutoCloseable {
         order = world.config().get(World.CHECK_ORDER)
                 ? new OrderCheck(world.mpi(), processes.communicator(), processes.size())
                 : null;
+        agreements = new Agreements(world, processes);
     }
 
     /** Returns the group of some processes and registers it with the world. */
@@ -167,7 +170,7 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Copies the root's buffer to the buffers of all other processes.
+     * Copies the root's buffer to the buffers of all other processes, which first compare name, length and type.
      *
      * @param name the name of the array for messages, such as {@code key 7}
      */
@@ -179,9 +182,15 @@ public final class ProcessGroup implements AutoCloseable {
         check("broadcast", buffer, count, type);
         checkMemory("broadcast", buffer, world.takesDeviceMemory());
         MemorySegment memory = address(buffer);
+        String what = words("broadcasts", name, count, type) + " from rank " + root;
         Completions.join(submit(
-                words("broadcasts", name, count, type) + " from rank " + root,
-                () -> processes.broadcast(memory, count, type, root),
+                what,
+                () -> {
+                    if (order == null) {
+                        agreements.check(what);
+                    }
+                    processes.broadcast(memory, count, type, root);
+                },
                 buffer));
     }
 
@@ -224,7 +233,8 @@ public final class ProcessGroup implements AutoCloseable {
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
                 () -> {
-                    combine(memory, count, type, op);
+                    MpiProcesses among = agreed(count, type, op);
+                    combine(among, memory, count, type, op);
                     if (mean) {
                         new Combiner(type, ReduceOp.SUM).divide(host(memory, count, type), count, contributions);
                     }
@@ -243,7 +253,10 @@ public final class ProcessGroup implements AutoCloseable {
                 arrays.stream().map(array -> host(address(array), count, type)).toList();
         return submit(
                 words("reduces", name, count, type) + " by avg",
-                () -> new IntegerMean(type, contributions).reduce(memory, count, this::sumWide),
+                () -> {
+                    MpiProcesses among = agreed(count, type, ReduceOp.AVG);
+                    new IntegerMean(type, contributions).reduce(memory, count, sums -> sumWide(among, sums));
+                },
                 arrays.toArray(MemorySegment[]::new));
     }
 
@@ -259,17 +272,29 @@ public final class ProcessGroup implements AutoCloseable {
                 arrays.stream().map(array -> host(address(array), count, type)).toList();
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT) + ", rounded once",
-                () -> new ExactReduction(type, op == ReduceOp.AVG, contributions)
-                        .reduce(
-                                memory,
-                                count,
-                                codes -> combine(address(codes), codes.byteSize(), DataType.U8, ReduceOp.MAX),
-                                this::sumWide),
+                () -> {
+                    MpiProcesses among = agreed(count, type, op);
+                    new ExactReduction(type, op == ReduceOp.AVG, contributions)
+                            .reduce(
+                                    memory,
+                                    count,
+                                    codes ->
+                                            combine(among, address(codes), codes.byteSize(), DataType.U8, ReduceOp.MAX),
+                                    sums -> sumWide(among, sums));
+                },
                 arrays.toArray(MemorySegment[]::new));
     }
 
-    private void sumWide(MemorySegment sums) {
-        combine(address(sums), sums.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM);
+    /** Returns the processes as they run a kind of reduction, on which they agree before they touch its memory. */
+    private MpiProcesses agreed(long count, DataType type, ReduceOp op) {
+        return order == null
+                ? agreements.among(
+                        "reduces " + count + " " + type + " by " + op.name().toLowerCase(Locale.ROOT))
+                : processes;
+    }
+
+    private void sumWide(MpiProcesses among, MemorySegment sums) {
+        combine(among, address(sums), sums.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM);
     }
 
     /** Returns a view of host memory that the group's thread may access, even if another thread confines the arena. */
@@ -279,13 +304,13 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /** Runs on the group's thread. AVG is a sum. */
-    private void combine(MemorySegment memory, long count, DataType type, ReduceOp op) {
+    private void combine(MpiProcesses among, MemorySegment memory, long count, DataType type, ReduceOp op) {
         if (!knowsMachine && world.sharesMemory()) {
             knowsMachine = true;
             machine = MachineReduction.create(world, processes, processes.onSameMachine());
         }
         if (machine == null) {
-            processes.allReduce(memory, count, type, op);
+            among.allReduce(memory, count, type, op);
         } else {
             machine.allReduce(host(memory, count, type), count, type, op == ReduceOp.AVG ? ReduceOp.SUM : op);
         }
@@ -305,6 +330,7 @@ public final class ProcessGroup implements AutoCloseable {
             if (machine != null) {
                 machine.close();
             }
+            agreements.close();
             processes.close();
         })));
         all.close(this::drain);

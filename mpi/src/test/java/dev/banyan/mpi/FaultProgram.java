@@ -82,6 +82,27 @@ enum FaultProgram {
             world.finish();
         }
     },
+    /** It swaps two reductions of lengths on which all have agreed. */
+    SWAPS {
+        @Override
+        Config config(Scene scene) {
+            return Config.builder()
+                    .set(World.CHECK_ORDER, false)
+                    .set(World.SHARED_MEMORY, false)
+                    .load();
+        }
+
+        @Override
+        void run(World world, Scene scene) {
+            ProcessGroup twin = world.all().duplicate(scene.deadline);
+            MemorySegment array = Arena.ofAuto().allocate(4 << 20, 64);
+            int[] lengths = {4, 1 << 20};
+            for (int length : lengths) {
+                twin.allReduce(array, length, DataType.F32, ReduceOp.SUM);
+            }
+            twin.allReduce(scene.odd ? array : scene.array, lengths[scene.odd ? 1 : 0], DataType.F32, ReduceOp.SUM);
+        }
+    },
     /** Each process ends the world with work in flight that no other one does. */
     FINISHES_WITH_WORK {
         @Override

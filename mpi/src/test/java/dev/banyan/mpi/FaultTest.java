@@ -98,6 +98,15 @@ class FaultTest {
         }
     }
 
+    /** The small array is on its own, so that bytes of the large one would be foreign ones behind it. */
+    @Test
+    void swapOfKnownLengthsEndsInATimeoutWithoutTheCheckOfTheOrder() throws Exception {
+        String text = run(FaultProgram.SWAPS, 2, SHORT_MS, 2);
+        assertThat(text)
+                .contains("rank 0 failed: rank 0 of 2: what reduces an array of 4 F32 by sum did not end within")
+                .contains("rank 1 failed: rank 1 of 2: what reduces an array of 1048576 F32 by sum did not end within");
+    }
+
     @Test
     void cancelledCallStillBreaksTheWorld() throws Exception {
         String text = run(FaultProgram.NEVER_ARRIVES_AT_A_CANCELLED_CALL, 2, SHORT_MS, 1);

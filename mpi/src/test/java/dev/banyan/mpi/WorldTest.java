@@ -46,7 +46,11 @@ class WorldTest {
     @Test
     void twoProcessesThatShareNoMemory() throws Exception {
         Processes.requireMpi();
-        pass(world(2).with("BANYAN_SHARED_MEMORY", 0), 2, "matrix: 90");
+        pass(
+                world(2).with("BANYAN_SHARED_MEMORY", 0).with("BANYAN_CHECK_ORDER", 0),
+                2,
+                "matrix: 90",
+                "mismatches:48: 48");
     }
 
     @Test
@@ -84,6 +88,17 @@ class WorldTest {
     void sumsOfSeveralProcessesAreRoundedOnce(int number) throws Exception {
         Processes.requireMpi();
         pass(world(number).with("BANYAN_REPRODUCIBLE", "exact"), number, "exact: 31");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, 0", "3, 1"})
+    @Tag("soak")
+    void mismatchesAreFoundWithoutTheCheckOfTheOrder(int number, int sharesMemory) throws Exception {
+        Processes.requireMpi();
+        pass(
+                world(number).with("BANYAN_SHARED_MEMORY", sharesMemory).with("BANYAN_CHECK_ORDER", 0),
+                number,
+                "mismatches:1000: 1000");
     }
 
     @Test

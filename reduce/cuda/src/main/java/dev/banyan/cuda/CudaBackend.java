@@ -62,7 +62,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Failures.</b> A CUDA error, a lost device or a timeout ends the run with an exception that names the device,
  * the step and the error; all other runs that have not ended fail with it, and the backend then refuses everything but
  * {@link #close}. A copy that does not end in time has the same effect. Memory in which copies still run after a
- * timeout is freed once they have ended, when the next backend is made or closed.
+ * timeout is freed once they have ended, when the next backend is made or closed; so is what a constructor leaves that
+ * failed.
  *
  * <p>After an error of a device the driver refuses all work there until the process ends, and may never end what other
  * devices do behind it. From then on nothing is freed, as that could wait for ever, and no further backend can be made
@@ -154,7 +155,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
                         this::giveBack);
             }
         } catch (Throwable e) {
-            abandon(List.copyOf(opened.values()));
+            UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), clock, timeoutNanos);
             throw e;
         }
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);
@@ -165,19 +166,6 @@ public final class CudaBackend implements Backend, JoinableBackend {
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {
             LIVING.add(this);
-        }
-    }
-
-    /** Frees what a backend has that could not be made; nothing where a device has a fault. */
-    private void abandon(List<CudaDevice> opened) {
-        if (opened.isEmpty()) {
-            return;
-        }
-        try (CallerContext _ = CallerContext.tryKeep(opened.getFirst())) {
-            if (opened.stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
-                lanes.values().forEach(CopyLane::free);
-                opened.forEach(CudaDevice::close);
-            }
         }
     }
 
@@ -474,6 +462,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
      * for work of others in this process, of which nobody knows whether it ends.
      */
     private static void freeClosed() {
+        UnmadeBackend.sweep();
         List<CudaBackend> idle;
         synchronized (LIVING) {
             if (ProcessFault.isThere()) {
@@ -498,6 +487,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
 
     /** Plays a process in which no backend was made yet. */
     static void forgetAll() {
+        UnmadeBackend.forgetAll();
         synchronized (LIVING) {
             LIVING.clear();
         }

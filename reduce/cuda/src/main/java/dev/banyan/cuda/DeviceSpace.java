@@ -3,32 +3,45 @@ package dev.banyan.cuda;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Segments of device memory. They belong to a thread that has ended, so that whoever reads or writes one gets a
  * WrongThreadException instead of a crash of the JVM.
+ *
+ * <p>Safe for use from any thread.
  */
 final class DeviceSpace {
-    private static final MemorySegment ALL = ofNobody();
+    private static final DeviceSpace SPACE = new DeviceSpace(
+            task -> Thread.ofPlatform().daemon().name("banyan-device-space").start(task));
 
-    private DeviceSpace() {}
+    private final Executor threads;
+    /** All of the space; null until the first segment. A start of the thread that failed is tried again. */
+    private volatile @Nullable MemorySegment all;
+
+    /** @param threads runs a task on a new thread */
+    DeviceSpace(Executor threads) {
+        this.threads = threads;
+    }
 
     static MemorySegment segment(long address, long bytes) {
-        return ALL.asSlice(address, bytes);
+        return SPACE.slice(address, bytes);
     }
 
-    private static MemorySegment ofNobody() {
-        CompletableFuture<MemorySegment> made = new CompletableFuture<>();
-        Thread.ofPlatform().daemon().name("banyan-device-space").start(new Owner(made));
-        return made.join();
-    }
-
-    /** A class of its own: the thread must not wait for this one, which waits for the thread. */
-    private record Owner(CompletableFuture<MemorySegment> made) implements Runnable {
-        @Override
-        @SuppressWarnings("restricted")
-        public void run() {
-            made.complete(MemorySegment.NULL.reinterpret(Long.MAX_VALUE, Arena.ofConfined(), null));
+    MemorySegment slice(long address, long bytes) {
+        MemorySegment made = all;
+        if (made == null) {
+            made = ofNobody();
+            all = made;
         }
+        return made.asSlice(address, bytes);
+    }
+
+    @SuppressWarnings("restricted")
+    private MemorySegment ofNobody() {
+        CompletableFuture<MemorySegment> made = new CompletableFuture<>();
+        threads.execute(() -> made.complete(MemorySegment.NULL.reinterpret(Long.MAX_VALUE, Arena.ofConfined(), null)));
+        return made.join();
     }
 }

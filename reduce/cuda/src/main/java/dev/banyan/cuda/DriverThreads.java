@@ -11,5 +11,9 @@ final class DriverThreads {
                 task.run();
             });
 
+    /** Runs the watcher of a backend's runs on a new thread. */
+    static final Executor WATCHER =
+            task -> Thread.ofPlatform().daemon().name("banyan-cuda-watcher").start(task);
+
     private DriverThreads() {}
 }

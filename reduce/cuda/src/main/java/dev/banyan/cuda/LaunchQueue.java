@@ -87,7 +87,7 @@ final class LaunchQueue {
         updateLauncher = new UpdateLauncher(ranks, List.copyOf(devices), programLauncher);
         ncclLauncher = new NcclLauncher(
                 ranks.held(), List.copyOf(devices), programLauncher, tuning.ncclLibrary(), timeoutNanos);
-        runs = new Runs(ranks.leader(), devices, timeoutNanos, tuning.clock(), this::isBusy, company);
+        runs = new Runs(ranks.leader(), devices, timeoutNanos, tuning.clock(), this::isBusy, company, tuning.watcher());
         graphs = new GraphCache(
                 tuning.graphNodes(),
                 graph -> runs.isInFlight(run ->
@@ -187,7 +187,7 @@ final class LaunchQueue {
         CudaStreams callers = streams == null ? null : join.check(streams);
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            checkStartable();
+            checkLaunchable();
             start(executable, inputs, outputs, callers, completion);
         } finally {
             lock.unlock();
@@ -257,7 +257,7 @@ final class LaunchQueue {
         CudaStreams callers = gathered.streams();
         List<ProgramBatch.Member> members = gathered.take();
         try {
-            checkStartable();
+            checkLaunchable();
             launch(members, callers, completion);
         } catch (CudaException e) {
             completion.ended(failed(e));
@@ -339,7 +339,7 @@ final class LaunchQueue {
     void update(List<ParameterUpdate> updates, Completion completion) {
         lock.lock();
         try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            checkStartable();
+            checkLaunchable();
             updates.forEach(update -> access.check(update, ranks.get(update.rank())));
             if (last instanceof GraphRun) {
                 programLauncher.waitFor(last.ended());
@@ -402,6 +402,12 @@ final class LaunchQueue {
         if (lost != null) {
             throw breaking(lost);
         }
+    }
+
+    /** Checks that runs can be started, and lets the watcher run before they are launched. */
+    private void checkLaunchable() {
+        checkStartable();
+        runs.beginWatching();
     }
 
     /** Returns an error of the driver, which breaks the backend where a device has a fault. */

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
@@ -41,6 +42,7 @@ final class Runs {
     private final LongSupplier clock;
     private final BooleanSupplier busy;
     private final Company company;
+    private final Executor threads;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -73,6 +75,7 @@ final class Runs {
      * @param clock the time, as {@link System#nanoTime()}
      * @param busy whether a stream of launches is not known to have come to its end
      * @param company the processes that take part in the runs
+     * @param threads runs the watcher on a new thread
      */
     Runs(
             CudaDevice first,
@@ -80,8 +83,10 @@ final class Runs {
             long timeoutNanos,
             LongSupplier clock,
             BooleanSupplier busy,
-            Company company) {
+            Company company,
+            Executor threads) {
         this.company = company;
+        this.threads = threads;
         this.first = first;
         this.devices = devices;
         this.timeoutNanos = timeoutNanos;
@@ -90,7 +95,7 @@ final class Runs {
     }
 
     /**
-     * Waits for the end of a run that was launched behind those before.
+     * Waits for the end of a run that was launched behind those before. The watcher {@linkplain #beginWatching runs}.
      *
      * @param completion learns of it
      * @throws CudaException if an earlier one has failed meanwhile
@@ -112,6 +117,29 @@ final class Runs {
             }
             inFlight.add(run);
             changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Starts the watcher unless it runs. It must run before anything is launched, as a run that nobody watches never
+     * ends.
+     *
+     * @throws IllegalStateException if there is no thread for it; a later call tries again
+     */
+    void beginWatching() {
+        lock.lock();
+        try {
+            if (!watched) {
+                threads.execute(this::watch);
+                watched = true;
+            }
+        } catch (OutOfMemoryError e) {
+            throw new IllegalStateException(
+                    "the thread that waits for the ends of runs could not be started; allow this process more threads"
+                            + " or memory",
+                    e);
         } finally {
             lock.unlock();
         }

@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.schedule.program.ProgramSizes;
+import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param firstFlag greater than 0; the value at which flags of device programs begin
  * @param launchThreads how many threads launch device programs, or {@link #FITTING}
  * @param ncclLibrary file of NCCL's library; null for the one that the loader finds
+ * @param watcher runs the thread that waits for the ends of runs
  */
 record Tuning(
         Moves moves,
@@ -26,7 +28,8 @@ record Tuning(
         ProgramSizes sizes,
         long firstFlag,
         int launchThreads,
-        @Nullable String ncclLibrary) {
+        @Nullable String ncclLibrary,
+        Executor watcher) {
     /** As many threads as fit the machine. */
     static final int FITTING = 0;
 
@@ -39,11 +42,12 @@ record Tuning(
             ProgramSizes.DEFAULT,
             1,
             FITTING,
-            null);
+            null,
+            DriverThreads.WATCHER);
 
     /** With graphs alone. */
     Tuning(Moves moves, int graphNodes, LongSupplier clock, boolean triesPeers) {
-        this(moves, graphNodes, clock, triesPeers, ExecutorChoice.GRAPH, ProgramSizes.DEFAULT, 1, FITTING, null);
+        this(moves, graphNodes, clock, triesPeers, ExecutorChoice.GRAPH, ProgramSizes.DEFAULT, 1, FITTING);
     }
 
     /** With the NCCL that the loader finds. */
@@ -56,31 +60,52 @@ record Tuning(
             ProgramSizes sizes,
             long firstFlag,
             int launchThreads) {
-        this(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, launchThreads, null);
+        this(
+                moves,
+                graphNodes,
+                clock,
+                triesPeers,
+                executor,
+                sizes,
+                firstFlag,
+                launchThreads,
+                null,
+                DriverThreads.WATCHER);
     }
 
     /** The same without trials of peer access. */
     Tuning believing() {
-        return new Tuning(moves, graphNodes, clock, false, executor, sizes, firstFlag, launchThreads, ncclLibrary);
+        return new Tuning(
+                moves, graphNodes, clock, false, executor, sizes, firstFlag, launchThreads, ncclLibrary, watcher);
     }
 
     /** The same with another clock. */
     Tuning by(LongSupplier other) {
-        return new Tuning(moves, graphNodes, other, triesPeers, executor, sizes, firstFlag, launchThreads, ncclLibrary);
+        return new Tuning(
+                moves, graphNodes, other, triesPeers, executor, sizes, firstFlag, launchThreads, ncclLibrary, watcher);
     }
 
     /** The same with a choice of what runs schedules. */
     Tuning with(ExecutorChoice choice) {
-        return new Tuning(moves, graphNodes, clock, triesPeers, choice, sizes, firstFlag, launchThreads, ncclLibrary);
+        return new Tuning(
+                moves, graphNodes, clock, triesPeers, choice, sizes, firstFlag, launchThreads, ncclLibrary, watcher);
     }
 
     /** The same with a number of threads that launch. */
     Tuning withLaunchThreads(int threads) {
-        return new Tuning(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, threads, ncclLibrary);
+        return new Tuning(
+                moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, threads, ncclLibrary, watcher);
     }
 
     /** The same with a file of NCCL's library, or null for the one that the loader finds. */
     Tuning withNcclLibrary(@Nullable String file) {
-        return new Tuning(moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, launchThreads, file);
+        return new Tuning(
+                moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, launchThreads, file, watcher);
+    }
+
+    /** The same with another way to run the thread that waits for the ends of runs. */
+    Tuning watchedBy(Executor threads) {
+        return new Tuning(
+                moves, graphNodes, clock, triesPeers, executor, sizes, firstFlag, launchThreads, ncclLibrary, threads);
     }
 }

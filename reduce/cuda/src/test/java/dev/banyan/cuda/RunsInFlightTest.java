@@ -30,6 +30,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -486,5 +487,31 @@ class RunsInFlightTest {
         sound.close();
         emulator.tell("release 0");
         awaitFreeing();
+    }
+
+    /** A start of the watcher fails once. The call has launched nothing then, and the next one is watched. */
+    @Test
+    void aCallWithoutAWatcherFailsBeforeItLaunches() {
+        AtomicInteger starts = new AtomicInteger();
+        Tuning tuning = stoppedClock.watchedBy(task -> {
+            if (starts.getAndIncrement() == 0) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            DriverThreads.WATCHER.execute(task);
+        });
+        try (CudaBackend backend = backend(tuning)) {
+            Executable executable = allReduce(backend, COUNT);
+            MemorySegment[] buffers = ones(backend);
+            long launches = emulator.count("graph launches");
+            CompletableFuture<Void> ended = new CompletableFuture<>();
+            assertThatThrownBy(() -> executable.start(buffers, buffers, null, Completion.of(ended)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("could not be started; allow this process more threads or memory");
+            assertThat(emulator.count("graph launches")).isEqualTo(launches);
+            assertThat(ended).isNotDone();
+            executable.start(buffers, buffers, null, Completion.of(ended));
+            ended.join();
+            assertThat(starts).hasValue(2);
+        }
     }
 }

@@ -108,10 +108,16 @@ public final class KVStore implements AutoCloseable {
      * @param communicator runs the collectives; may be used for other things too. {@link #close} leaves it open; close
      *     it after the store
      * @throws IllegalArgumentException if there is no such type, or its module is not on the class path; the message
-     *     lists the types or names the artifact
+     *     lists the types or names the artifact. Also if other processes hold some of the communicator's ranks
      * @throws RuntimeException if the type spans several processes and they cannot be reached
      */
     public static KVStore create(String type, Communicator communicator) {
+        if (communicator.ranksHeld() < communicator.size()) {
+            throw new IllegalArgumentException("a store of type " + type + " over a communicator of "
+                    + communicator.size() + " ranks, of which this process holds only " + communicator.ranksHeld()
+                    + "; create it over the devices of this process by Communicator.create or onGpus, with the type"
+                    + " funnel, concum or depcha for a store over all processes");
+        }
         Optional<StoreLink.Provider> provider = StoreLinks.of(type);
         StoreType inside = provider.isPresent() ? StoreType.AUTO : StoreType.of(type);
         DependencyEngine engine = new DependencyEngine(communicator.config().get(HostBackend.THREADS));

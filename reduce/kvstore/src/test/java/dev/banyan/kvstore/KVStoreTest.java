@@ -19,6 +19,7 @@ import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -28,11 +29,17 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -617,5 +624,35 @@ class KVStoreTest {
                         "1 PULL w",
                         "1 begins BROADCAST",
                         "1 ended BROADCAST");
+    }
+
+    /** Two threads join as processes do; neither of them holds all ranks. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aCommunicatorWhoseRanksOtherProcessesHoldIsRefused(@TempDir Path folder) throws Exception {
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
+            List<Future<?>> running = new ArrayList<>();
+            for (int process = 0; process < 2; process++) {
+                Config config = Config.builder()
+                        .set("BANYAN_RANK", Integer.toString(process))
+                        .set("BANYAN_WORLD_SIZE", "2")
+                        .set("BANYAN_RENDEZVOUS", folder.resolve("job").toString())
+                        .set("BANYAN_TIMEOUT_MS", "900000")
+                        .build();
+                running.add(threads.submit(() -> {
+                    try (Communicator joined = Communicator.join(FOUR.subset(0, 1), config, 1)) {
+                        assertThatThrownBy(() -> KVStore.create("auto", joined))
+                                .isInstanceOf(IllegalArgumentException.class)
+                                .hasMessage("a store of type auto over a communicator of 2 ranks, of which this process"
+                                        + " holds only 1; create it over the devices of this process by"
+                                        + " Communicator.create or onGpus, with the type funnel, concum or depcha for a"
+                                        + " store over all processes");
+                    }
+                }));
+            }
+            for (Future<?> each : running) {
+                each.get();
+            }
+        }
     }
 }

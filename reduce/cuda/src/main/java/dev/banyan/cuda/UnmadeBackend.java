@@ -1,0 +1,96 @@
+package dev.banyan.cuda;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
+import jcuda.driver.CUresult;
+
+/**
+ * What a backend has that could not be made. The driver waits for the work of a device before it frees memory there, so
+ * that a device that hangs would hold up whoever frees. Such a backend is kept until a {@link #sweep} finds its devices
+ * idle.
+ *
+ * <p>Safe for use from any thread.
+ */
+final class UnmadeBackend {
+    /** Backends that have not been freed. */
+    private static final Set<UnmadeBackend> KEPT = new LinkedHashSet<>();
+
+    private final List<CudaDevice> devices;
+    private final List<CopyLane> lanes;
+    private final LongSupplier clock;
+    private final long timeoutNanos;
+
+    private UnmadeBackend(List<CudaDevice> devices, List<CopyLane> lanes, LongSupplier clock, long timeoutNanos) {
+        this.devices = devices;
+        this.lanes = lanes;
+        this.clock = clock;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    /**
+     * Frees a backend that could not be made, now or in a later sweep. It does nothing where a device has a fault.
+     *
+     * @param devices those that were opened
+     * @param lanes those that were made
+     * @param clock the time, as {@link System#nanoTime()}
+     * @param timeoutNanos how long the caller waits for the driver
+     */
+    static void abandon(List<CudaDevice> devices, List<CopyLane> lanes, LongSupplier clock, long timeoutNanos) {
+        if (devices.isEmpty()) {
+            return;
+        }
+        synchronized (KEPT) {
+            KEPT.add(new UnmadeBackend(devices, lanes, clock, timeoutNanos));
+        }
+        sweep();
+    }
+
+    /**
+     * Frees the kept backends whose devices are idle, each on a thread of its own: the driver also waits for work of
+     * others in this process, of which nobody knows whether it ends.
+     */
+    static void sweep() {
+        List<UnmadeBackend> idle = new ArrayList<>();
+        synchronized (KEPT) {
+            if (ProcessFault.isThere()) {
+                return;
+            }
+            for (Iterator<UnmadeBackend> all = KEPT.iterator(); all.hasNext(); ) {
+                UnmadeBackend backend = all.next();
+                if (backend.isIdle()) {
+                    all.remove();
+                    idle.add(backend);
+                }
+            }
+        }
+        for (UnmadeBackend backend : idle) {
+            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
+            Waiting.whileBusy(() -> !freed.isDone(), backend.clock, backend.timeoutNanos);
+        }
+    }
+
+    /** Forgets all, for tests that play a new process. */
+    static void forgetAll() {
+        synchronized (KEPT) {
+            KEPT.clear();
+        }
+    }
+
+    private boolean isIdle() {
+        try (CallerContext kept = CallerContext.tryKeep(devices.getFirst())) {
+            return kept == null || lanes.stream().noneMatch(CopyLane::isBusy);
+        }
+    }
+
+    private void free() {
+        if (devices.stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
+            lanes.forEach(CopyLane::free);
+            devices.forEach(CudaDevice::close);
+        }
+    }
+}
