@@ -104,11 +104,6 @@ final class Runs {
         lock.lock();
         try {
             checkUnbroken();
-            if (!watched) {
-                Thread.ofPlatform().daemon().name("banyan-cuda-watcher").start(this::watch);
-                // Only now, since the start may fail; the thread waits for the lock.
-                watched = true;
-            }
             run.begin(++started, completion);
             company.started(started);
             if (inFlight.isEmpty()) {

@@ -21,8 +21,8 @@ final class Users {
     }
 
     /**
-     * Returns the users of a process: the real, the effective, the saved one and that of files. They differ in a program
-     * that one user started and that works for another one.
+     * Returns the users of a process: the real, the effective, the saved one and that of files. They differ in a
+     * program that one user started and that works for another one.
      *
      * @param process the kernel's folder of the process
      */
