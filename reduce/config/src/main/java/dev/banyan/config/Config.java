@@ -270,7 +270,8 @@ public final class Config {
                 properties.load(new StringReader(PROPERTIES.text(file)));
             } catch (UnreadableFileException e) {
                 throw new ConfigException(
-                        "the properties file " + file + ": " + e.reason() + "; name another by BANYAN_CONFIG, or mend it",
+                        "the properties file " + file + ": " + e.reason()
+                                + "; name another by BANYAN_CONFIG, or mend it",
                         e);
             } catch (IOException | IllegalArgumentException e) {
                 throw new ConfigException(

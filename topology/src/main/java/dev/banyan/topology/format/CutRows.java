@@ -33,6 +33,9 @@ final class CutRows {
     }
 
     private static long tabs(List<String> lines, Row row) {
-        return lines.get(row.line()).chars().filter(character -> character == '\t').count();
+        return lines.get(row.line())
+                .chars()
+                .filter(character -> character == '\t')
+                .count();
     }
 }

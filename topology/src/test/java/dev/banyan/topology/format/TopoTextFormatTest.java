@@ -386,7 +386,8 @@ class TopoTextFormatTest {
     void warnsOfARowThatIsCutInsideTheAffinityColumns() {
         String row = "GPU3\tSYS\tSYS\tSYS\t X \tSYS\tNODE\t8-15\t1\t\tN/A\n";
         for (String cut : List.of("8-15\t1\t\tN/A", "-15\t1\t\tN/A", "\t1\t\tN/A")) {
-            String text = Fixtures.FOUR_WITH_CARDS.replace(row, row.replace(cut, cut.equals("-15\t1\t\tN/A") ? "-" : ""));
+            String text =
+                    Fixtures.FOUR_WITH_CARDS.replace(row, row.replace(cut, cut.equals("-15\t1\t\tN/A") ? "-" : ""));
             assertThat(read(text).warnings())
                     .as("without %s", cut)
                     .singleElement()

@@ -31,8 +31,10 @@ class BoundedInputTest {
     @Test
     void readsUpToTheLimits() throws IOException {
         assertThat(SMALL.text(file(new byte[0]))).isEmpty();
-        assertThat(SMALL.text(file("é".repeat(50).getBytes(StandardCharsets.UTF_8)))).isEqualTo("é".repeat(50));
-        assertThat(SMALL.text(file("\n".repeat(10).getBytes(StandardCharsets.UTF_8)))).hasSize(10);
+        assertThat(SMALL.text(file("é".repeat(50).getBytes(StandardCharsets.UTF_8))))
+                .isEqualTo("é".repeat(50));
+        assertThat(SMALL.text(file("\n".repeat(10).getBytes(StandardCharsets.UTF_8))))
+                .hasSize(10);
         assertThat(BoundedInput.USUAL.text(file("x".repeat(200_000).getBytes(StandardCharsets.UTF_8))))
                 .hasSize(200_000);
         assertThat(SMALL.bytes(new ByteArrayInputStream(new byte[100]))).hasSize(100);
@@ -40,9 +42,12 @@ class BoundedInputTest {
 
     @Test
     void readsTextWithAByteOrderMark() throws IOException {
-        assertThat(SMALL.text(file("\uFEFFab".getBytes(StandardCharsets.UTF_8)))).isEqualTo("ab");
-        assertThat(SMALL.text(file("\uFEFFab".getBytes(StandardCharsets.UTF_16LE)))).isEqualTo("ab");
-        assertThat(SMALL.text(file("\uFEFFab".getBytes(StandardCharsets.UTF_16BE)))).isEqualTo("ab");
+        assertThat(SMALL.text(file("\uFEFFab".getBytes(StandardCharsets.UTF_8))))
+                .isEqualTo("ab");
+        assertThat(SMALL.text(file("\uFEFFab".getBytes(StandardCharsets.UTF_16LE))))
+                .isEqualTo("ab");
+        assertThat(SMALL.text(file("\uFEFFab".getBytes(StandardCharsets.UTF_16BE))))
+                .isEqualTo("ab");
     }
 
     @Test

@@ -20,7 +20,8 @@ final class ChunkLimit {
         if (bytes / request.chunkBytes() > MOST_CHUNKS) {
             long least = Math.ceilDiv(bytes, MOST_CHUNKS);
             throw new IllegalArgumentException(Bytes.text(bytes) + " in chunks of " + Bytes.text(request.chunkBytes())
-                    + " are more than " + MOST_CHUNKS + " chunks; set " + Planner.CHUNK_BYTES.name() + " or the @CHUNK of "
+                    + " are more than " + MOST_CHUNKS + " chunks; set " + Planner.CHUNK_BYTES.name()
+                    + " or the @CHUNK of "
                     + Planner.ALGORITHM.name() + " to at least " + least + " bytes");
         }
         return request;
