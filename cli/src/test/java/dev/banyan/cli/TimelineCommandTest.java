@@ -116,7 +116,7 @@ class TimelineCommandTest {
         Random random = new Random(SEED);
         for (int round = 0; round < DAMAGED; round++) {
             byte[] mutated = Arrays.copyOf(bytes, round % 4 == 0 ? random.nextInt(bytes.length) : bytes.length);
-            for (int i = 0; i < 20 && mutated.length > 0; i++) {
+            for (int i = 0; i < 1 + round % 3 && mutated.length > 0; i++) {
                 mutated[random.nextInt(mutated.length)] = (byte) random.nextInt(256);
             }
             Files.write(damaged, mutated);
