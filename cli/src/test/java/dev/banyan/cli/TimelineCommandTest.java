@@ -7,7 +7,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.StreamSupport;
 import jdk.jfr.Event;
 import jdk.jfr.Label;
@@ -17,6 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TimelineCommandTest {
+    private static final long SEED = 20_261_125;
+    private static final int DAMAGED = 60;
+
     @TempDir
     private Path folder;
 
@@ -94,6 +99,30 @@ class TimelineCommandTest {
         CommandRun run = CommandRun.of("trace timeline " + file + " -o " + folder.resolve("x.json"));
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.err()).contains("has no event of Banyan").hasLineCount(1);
+    }
+
+    @Test
+    void aDamagedRecordingIsReadOrRefused() throws IOException {
+        Path whole = folder.resolve("whole.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable(Phase.class);
+            recording.start();
+            end(begun("whole"));
+            recording.stop();
+            recording.dump(whole);
+        }
+        byte[] bytes = Files.readAllBytes(whole);
+        Path damaged = folder.resolve("damaged.jfr");
+        Random random = new Random(SEED);
+        for (int round = 0; round < DAMAGED; round++) {
+            byte[] mutated = Arrays.copyOf(bytes, round % 4 == 0 ? random.nextInt(bytes.length) : bytes.length);
+            for (int i = 0; i < 1 + round % 3 && mutated.length > 0; i++) {
+                mutated[random.nextInt(mutated.length)] = (byte) random.nextInt(256);
+            }
+            Files.write(damaged, mutated);
+            CommandRun run = CommandRun.of("trace timeline " + damaged + " -o " + folder.resolve("x.json"));
+            assertThat(run.err()).as("round %d of seed %d", round, SEED).doesNotContain("internal error", "\tat ");
+        }
     }
 
     private static Phase begun(String name) {

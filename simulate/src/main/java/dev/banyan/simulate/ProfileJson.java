@@ -9,11 +9,11 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -67,11 +67,9 @@ public final class ProfileJson {
      */
     public static Profile read(Path file) {
         try {
-            return parse(file.toString(), Files.readString(file));
-        } catch (NoSuchFileException e) {
-            throw new ProfileException(file.toString(), "there is no such file; name the JSON file of a profile");
-        } catch (IOException e) {
-            throw new ProfileException(file.toString(), "can't be read as text in UTF-8 (" + e.getMessage() + ")");
+            return parse(file.toString(), BoundedInput.USUAL.text(file));
+        } catch (UnreadableFileException e) {
+            throw new ProfileException(file.toString(), e.reason() + "; name the JSON file of a profile");
         }
     }
 

@@ -120,10 +120,10 @@ class ProfileJsonTest {
         assertThatThrownBy(() -> ProfileJson.read(none))
                 .isInstanceOf(ProfileException.class)
                 .hasMessage(none + ": there is no such file; name the JSON file of a profile");
-        Path binary = Files.write(folder.resolve("binary"), new byte[] {(byte) 0xff, (byte) 0xfe, 0});
+        Path binary = Files.write(folder.resolve("binary"), new byte[] {(byte) 0xff, (byte) 0xff, 0});
         assertThatThrownBy(() -> ProfileJson.read(binary))
                 .isInstanceOf(ProfileException.class)
-                .hasMessageContaining("can't be read as text in UTF-8");
+                .hasMessageContaining("is not text in UTF-8");
     }
 
     @Test

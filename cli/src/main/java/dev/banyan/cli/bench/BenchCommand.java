@@ -550,6 +550,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
         require(
                 from > 0 && to >= from,
                 "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
+        require(to <= Sizes.MOST_BYTES, "-e is " + to + " bytes; it must be at most 1024T");
         if (step != null) {
             require(
                     (to - from) / step.bytes() < MOST_SIZES,

@@ -6,6 +6,9 @@ import java.util.stream.LongStream;
 
 /** The sizes of a sweep. */
 public final class Sizes {
+    /** The greatest size in bytes, far above any memory; sums over ranks and calls stay below 2^63. */
+    public static final long MOST_BYTES = 1L << 50;
+
     private static final long NONE = -1;
 
     private Sizes() {}

@@ -1,6 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.Names;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -24,6 +26,7 @@ import java.util.Objects;
  * @param elements elements of each key, from the input layer to the output layer
  */
 public record Workload(String name, List<Long> elements) {
+    private static final long MOST_ELEMENTS = 10_000_000_000_000L;
     private static final String TABLE = "workloads.txt";
 
     public Workload {
@@ -98,7 +101,7 @@ public record Workload(String name, List<Long> elements) {
     public static Workload named(String name) {
         try {
             Path file = Path.of(name);
-            return Files.isRegularFile(file) ? read(file) : Names.find("workload", all(), name);
+            return Files.exists(file) && !Files.isDirectory(file) ? read(file) : Names.find("workload", all(), name);
         } catch (InvalidPathException e) {
             throw new IllegalArgumentException("'" + name + "' can be neither a workload nor a file's name", e);
         }
@@ -113,11 +116,13 @@ public record Workload(String name, List<Long> elements) {
     public static Workload read(Path file) {
         List<String> lines;
         try {
-            lines = Files.readAllLines(file);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(file + " can't be read as text in UTF-8 (" + e + ")", e);
+            lines = BoundedInput.USUAL.text(file).lines().toList();
+        } catch (UnreadableFileException e) {
+            throw new IllegalArgumentException(
+                    file + ": " + e.reason() + "; name a table with a key's number of elements on each line", e);
         }
         List<Long> elements = new ArrayList<>();
+        long total = 0;
         for (int i = 0; i < lines.size(); i++) {
             String line = lines.get(i).strip();
             String field = line.substring(line.lastIndexOf(',') + 1).strip();
@@ -128,6 +133,11 @@ public record Workload(String name, List<Long> elements) {
                             + " alone or as the last field with commas before it");
                 }
                 elements.add(Long.valueOf(field));
+                total += elements.getLast();
+                if (total > MOST_ELEMENTS) {
+                    throw new IllegalArgumentException(file + ", line " + (i + 1) + ": the keys up to here have "
+                            + total + " elements; a workload has at most " + MOST_ELEMENTS);
+                }
             }
         }
         if (elements.isEmpty()) {

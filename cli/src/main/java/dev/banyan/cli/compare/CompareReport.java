@@ -6,6 +6,7 @@ import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.RelayChoice;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.CertificateReport;
+import dev.banyan.cli.output.MarkdownText;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.TableFormat;
@@ -220,11 +221,11 @@ record CompareReport(
         }
         List<String> notes = notes();
         if (format == TableFormat.markdown) {
-            header().forEach(line -> out.println(line.replaceFirst("^# ", "") + "\n"));
+            header().forEach(line -> out.println(MarkdownText.of(line.replaceFirst("^# ", "")) + "\n"));
             table.markdown().forEach(out::println);
             if (!notes.isEmpty()) {
                 out.println();
-                notes.forEach(line -> out.println("- " + line));
+                notes.forEach(line -> out.println("- " + MarkdownText.of(line)));
             }
         } else {
             header().forEach(out::println);

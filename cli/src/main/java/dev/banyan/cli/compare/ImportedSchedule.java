@@ -4,6 +4,8 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.msccl.MscclReader;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleTraffic;
@@ -14,11 +16,10 @@ import dev.banyan.trees.bound.GatherBound;
 import dev.banyan.trees.bound.RootBound;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
-import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -67,8 +68,11 @@ record ImportedSchedule(String file, Schedule schedule) {
      * @throws dev.banyan.msccl.MscclException if it is not a right MSCCL algorithm
      */
     static ImportedSchedule read(Path file) {
-        try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+        try (InputStream in = new ByteArrayInputStream(BoundedInput.USUAL.bytes(file))) {
             return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
+        } catch (UnreadableFileException e) {
+            throw new UncheckedIOException(
+                    "--schedule: " + file + ": " + e.reason() + "; name a file of an MSCCL algorithm", e);
         } catch (IOException e) {
             throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
         }

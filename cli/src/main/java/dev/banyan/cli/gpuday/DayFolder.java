@@ -2,7 +2,10 @@ package dev.banyan.cli.gpuday;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.gpuday.Figure;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,6 +16,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -111,19 +115,32 @@ public final class DayFolder {
             if (entry == null || entry.file() == null) {
                 throw new IllegalArgumentException(file + " names a part without its file; run banyan gpu-day again");
             }
-            PartResult part = value(folder.resolve(entry.file()), PartResult.class);
-            if (part.status() == null || part.figures() == null) {
+            Path result = partFile(file, entry.file());
+            PartResult part = value(result, PartResult.class);
+            if (part.part() == null
+                    || part.status() == null
+                    || part.figures() == null
+                    || part.figures().stream().anyMatch(Objects::isNull)) {
                 throw new IllegalArgumentException(
-                        folder.resolve(entry.file()) + " has no status or no figures; run banyan gpu-day again");
+                        result + " has no name, no status or no figures; run banyan gpu-day again");
             }
             parts.add(part);
         }
         return new DayFolder(folder, summary.quick(), List.copyOf(parts));
     }
 
+    /** Returns the file of a part, which must lie in the folder itself. */
+    private static Path partFile(Path summary, String name) {
+        if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
+            throw new IllegalArgumentException(summary + " names the file '" + TerminalText.of(name)
+                    + "' of a part, which must be in the same folder; run banyan gpu-day again");
+        }
+        return summary.resolveSibling(name);
+    }
+
     private static <T> T value(Path file, Class<T> type) {
         try {
-            T value = MAPPER.readValue(Files.readString(file, StandardCharsets.UTF_8), type);
+            T value = MAPPER.readValue(BoundedInput.USUAL.text(file), type);
             if (value == null) {
                 throw new IllegalArgumentException(file + " holds null; run banyan gpu-day again");
             }
@@ -137,11 +154,12 @@ public final class DayFolder {
                     file + " can't be understood" + place + " ("
                             + e.getOriginalMessage().lines().findFirst().orElse("") + "); run banyan gpu-day again",
                     e);
-        } catch (NoSuchFileException e) {
+        } catch (UnreadableFileException e) {
             throw new IllegalArgumentException(
-                    file + " is missing, though " + SUMMARY + " names it; copy the whole folder", e);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(file + " can't be read (" + e.getMessage() + ")", e);
+                    e.getCause() instanceof NoSuchFileException
+                            ? file + " is missing, though " + SUMMARY + " names it; copy the whole folder"
+                            : file + ": " + e.reason() + "; run banyan gpu-day again",
+                    e);
         }
     }
 
@@ -180,7 +198,7 @@ public final class DayFolder {
         try {
             return file == null || !Files.exists(file)
                     ? ""
-                    : new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+                    : new String(BoundedInput.USUAL.bytes(file), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException("can't read " + file + " (" + e.getMessage() + ")", e);
         }

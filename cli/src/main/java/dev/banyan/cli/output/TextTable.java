@@ -94,6 +94,8 @@ public final class TextTable {
     }
 
     private static String cells(List<String> cells) {
-        return cells.stream().map(cell -> cell.replace("|", "\\|")).collect(Collectors.joining(" | ", "| ", " |"));
+        return cells.stream()
+                .map(cell -> MarkdownText.of(cell).replace("|", "\\|"))
+                .collect(Collectors.joining(" | ", "| ", " |"));
     }
 }

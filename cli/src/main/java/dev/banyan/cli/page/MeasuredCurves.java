@@ -3,6 +3,8 @@ package dev.banyan.cli.page;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.measured.NcclSweepReader;
@@ -78,10 +80,10 @@ final class MeasuredCurves {
 
     private static String text(Path file) {
         try {
-            return Files.readString(file);
-        } catch (IOException e) {
+            return BoundedInput.USUAL.text(file);
+        } catch (UnreadableFileException e) {
             throw new IllegalArgumentException(
-                    "--results: can't read " + file + " as text in UTF-8 (" + e + "); name a file of results", e);
+                    "--results: " + file + ": " + e.reason() + "; name a file of results", e);
         }
     }
 

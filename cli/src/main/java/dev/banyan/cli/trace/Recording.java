@@ -62,6 +62,10 @@ record Recording(String process, OptionalInt rank, List<Slice> slices) {
                     "can't read " + file + " as a recording of JDK Flight Recorder: " + e.getMessage()
                             + "; record by -XX:StartFlightRecording=filename=FILE.jfr",
                     e);
+        } catch (RuntimeException e) {
+            // The parser of the JDK throws any of these for bytes that are no recording.
+            throw new IllegalArgumentException(
+                    file + " is a damaged recording of JDK Flight Recorder (" + e + "); record the run again", e);
         }
         if (slices.isEmpty()) {
             throw new IllegalArgumentException(file

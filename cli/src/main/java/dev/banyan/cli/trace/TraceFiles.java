@@ -1,8 +1,11 @@
 package dev.banyan.cli.trace;
 
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.dlc.DlcReader;
 import dev.banyan.dlc.DlcRun;
 import dev.banyan.dlc.DlcTrace;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -19,6 +22,9 @@ import picocli.CommandLine.Spec;
 
 /** The files that a command reads: one for each node of a run. */
 final class TraceFiles {
+    /** A record takes about 60 bytes, so that this is half a million messages of one node. */
+    private static final BoundedInput LIMIT = new BoundedInput(32 << 20, 1_000_000);
+
     @Spec(Spec.Target.MIXEE)
     private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
@@ -34,7 +40,7 @@ final class TraceFiles {
         List<DlcTrace> traces = new ArrayList<>();
         Map<String, Path> nodes = new HashMap<>();
         for (Path file : files) {
-            if (!Files.isRegularFile(file)) {
+            if (!Files.exists(file)) {
                 throw new ParameterException(spec.commandLine(), "no file is called '" + file + "'");
             }
             DlcTrace trace = read(file);
@@ -53,8 +59,10 @@ final class TraceFiles {
     }
 
     private static DlcTrace read(Path file) {
-        try (InputStream in = Files.newInputStream(file)) {
+        try (InputStream in = new ByteArrayInputStream(LIMIT.bytes(file))) {
             return DlcReader.read(file.toString(), in);
+        } catch (UnreadableFileException e) {
+            throw new UncheckedIOException(file + ": " + e.reason() + "; name the trace of one node", e);
         } catch (IOException e) {
             throw new UncheckedIOException("can't read " + file + ": " + e.getMessage(), e);
         }

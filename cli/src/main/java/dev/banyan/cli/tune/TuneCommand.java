@@ -19,7 +19,6 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
@@ -144,14 +143,18 @@ public final class TuneCommand extends Subcommand {
         require(
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
+        require(most <= Sizes.MOST_BYTES, "-e is " + most + " bytes; it must be at most 1024T");
         Path file = Objects.requireNonNull(output).path();
-        TuningFile before = Files.isRegularFile(file) ? TuningFile.read(file) : TuningFile.EMPTY;
+        if (Files.isRegularFile(file)) {
+            // A file that cannot be read is better refused before the trials than after them.
+            TuningFile.read(file);
+        }
         switch (backend) {
-            case SIM -> predict(before, machine.choose(2), workload, most);
+            case SIM -> predict(machine.choose(2), workload, most);
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(before, chosen, site, "measured on the host backend", most);
+                    measure(chosen, site, "measured on the host backend", most);
                 }
             }
             case CUDA -> {
@@ -159,7 +162,7 @@ public final class TuneCommand extends Subcommand {
                 ChosenMachine chosen = ranked.chosen();
                 Config config = Config.load().without(List.of(Config.TUNING));
                 try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(before, chosen, site, "measured on " + site.devices(), most);
+                    measure(chosen, site, "measured on " + site.devices(), most);
                 }
             }
         }
@@ -173,7 +176,7 @@ public final class TuneCommand extends Subcommand {
         return collective.hasRoot() ? ROOT : -1;
     }
 
-    private void predict(TuningFile before, ChosenMachine chosen, @Nullable Workload workload, long most) {
+    private void predict(ChosenMachine chosen, @Nullable Workload workload, long most) {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
@@ -198,7 +201,6 @@ public final class TuneCommand extends Subcommand {
         Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
         IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
         report(
-                before,
                 chosen,
                 costs.profile(),
                 new TuneReport(
@@ -213,7 +215,7 @@ public final class TuneCommand extends Subcommand {
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(TuningFile before, ChosenMachine chosen, RankSite site, String how, long most) {
+    private void measure(ChosenMachine chosen, RankSite site, String how, long most) {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
@@ -224,7 +226,6 @@ public final class TuneCommand extends Subcommand {
         }
         Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
         report(
-                before,
                 chosen,
                 null,
                 new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
@@ -251,9 +252,9 @@ public final class TuneCommand extends Subcommand {
         };
     }
 
-    private void report(TuningFile before, ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
+    private void report(ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
         Path file = Objects.requireNonNull(output).path();
-        TextFile.write(file, before.with(report.tuning()).lines());
+        new SharedTuningFile(file).add(report.tuning());
         if (plot != null) {
             Machine group = chosen.machine();
             boolean ofLinks = backend != BenchBackend.HOST;

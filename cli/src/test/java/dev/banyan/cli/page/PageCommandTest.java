@@ -136,6 +136,6 @@ class PageCommandTest {
                 .contains("is no whole JSON", "--format json");
         assertThat(CommandRun.of("page --machine p3.8xlarge --results " + folder.resolve("missing"))
                         .err())
-                .contains("can't read");
+                .contains("there is no such file");
     }
 }

@@ -19,8 +19,14 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -191,5 +197,39 @@ class TuneTest {
         CommandRun run = CommandRun.of("tune --machine dgx-1v --workload " + keys);
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains("keys.csv, line 2: 'many' is no number of elements");
+    }
+
+    @Test
+    void noneOfSeveralWritersLosesASection() throws Exception {
+        Path file = folder.resolve("shared.ini");
+        List<Tuning> sections = Presets.all().stream()
+                .map(machine -> Tuning.of(
+                        Platform.simulated(Execution.CHUNKS),
+                        machine,
+                        Map.of(Collective.ALL_REDUCE, SizeRules.always(AlgorithmChoice.RING))))
+                .toList();
+        TuningFile expected = TuningFile.EMPTY;
+        for (Tuning section : sections) {
+            expected = expected.with(section);
+        }
+        try (ExecutorService threads = Executors.newFixedThreadPool(sections.size())) {
+            CountDownLatch begin = new CountDownLatch(sections.size());
+            List<Future<?>> writers = new ArrayList<>();
+            for (Tuning section : sections) {
+                writers.add(threads.submit(() -> {
+                    begin.countDown();
+                    begin.await();
+                    new SharedTuningFile(file).add(section);
+                    return null;
+                }));
+            }
+            for (Future<?> writer : writers) {
+                writer.get();
+            }
+        }
+        assertThat(TuningFile.read(file).sections())
+                .extracting(Tuning::links)
+                .containsExactlyInAnyOrderElementsOf(
+                        expected.sections().stream().map(Tuning::links).toList());
     }
 }

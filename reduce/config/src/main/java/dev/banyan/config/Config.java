@@ -1,8 +1,9 @@
 package dev.banyan.config;
 
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import java.io.IOException;
-import java.io.Reader;
-import java.nio.charset.StandardCharsets;
+import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -63,6 +64,7 @@ public final class Config {
             .withDefaultText("banyan-tuned.ini if it is there")
             .outsideFiles();
 
+    private static final BoundedInput PROPERTIES = new BoundedInput(1 << 20, 100_000);
     private static final String DEFAULT_FILE = "banyan.properties";
     private static final String TUNING_FILE = "banyan-tuned.ini";
     private static final String OLD_TUNING_FILE = "banyan-tuned.properties";
@@ -264,8 +266,13 @@ public final class Config {
 
         private static Layer read(Path file) {
             Properties properties = new Properties();
-            try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-                properties.load(reader);
+            try {
+                properties.load(new StringReader(PROPERTIES.text(file)));
+            } catch (UnreadableFileException e) {
+                throw new ConfigException(
+                        "the properties file " + file + ": " + e.reason()
+                                + "; name another by BANYAN_CONFIG, or mend it",
+                        e);
             } catch (IOException | IllegalArgumentException e) {
                 throw new ConfigException(
                         "cannot read the properties file " + file + " (" + e

@@ -168,7 +168,8 @@ public record Setting<T>(
         try {
             return parser.apply(text.strip());
         } catch (IllegalArgumentException e) {
-            throw new ConfigException(name + " is \"" + text + "\" (" + source + "); it must be " + allowed, e);
+            throw new ConfigException(
+                    name + " is \"" + Excerpt.of(text) + "\" (" + source + "); it must be " + allowed, e);
         }
     }
 }

@@ -48,12 +48,13 @@ final class UnknownNames {
             return Optional.empty();
         }
         String remedy = Stream.concat(declared.stream(), ELSEWHERE.stream())
+                .filter(known -> Math.abs(name.length() - known.length()) <= MOST_EDITS)
                 .filter(known -> edits(name, known) <= MOST_EDITS)
                 .min(Comparator.<String>comparingInt(known -> edits(name, known))
                         .thenComparing(Comparator.naturalOrder()))
                 .map(known -> "did you mean " + known + "?")
                 .orElse("banyan settings lists all settings");
-        return Optional.of(name + " (" + source + ") is not a setting and has no effect; " + remedy);
+        return Optional.of(Excerpt.of(name) + " (" + source + ") is not a setting and has no effect; " + remedy);
     }
 
     /** The least number of letters to insert, delete or replace that makes one name the other (Levenshtein). */

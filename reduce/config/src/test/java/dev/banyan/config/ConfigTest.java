@@ -244,4 +244,18 @@ class ConfigTest {
         }
         assertThat(SampleSettings.WORKERS.ofProcess()).isEmpty();
     }
+
+    @Test
+    void boundsWhatItReadsAndPrints() throws IOException {
+        String name = "BANYAN_" + "X".repeat(1 << 20);
+        assertThat(load(Map.of(name, "1"), Map.of()).warnings())
+                .singleElement()
+                .satisfies(warning -> assertThat(warning).hasSizeLessThan(400).startsWith("BANYAN_XXX"));
+
+        Path file = Files.writeString(directory.resolve("banyan.properties"), "\n".repeat(2 << 20));
+        assertThatExceptionOfType(ConfigException.class)
+                .isThrownBy(() -> load(Map.of(), Map.of()))
+                .withMessage("the properties file " + file
+                        + ": has more than 100000 lines; name another by BANYAN_CONFIG, or mend it");
+    }
 }

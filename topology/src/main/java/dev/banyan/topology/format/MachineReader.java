@@ -1,14 +1,13 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -23,6 +22,7 @@ public final class MachineReader {
     /** Largest file that is read, in bytes. */
     public static final int MAX_BYTES = 16 << 20;
 
+    private static final BoundedInput LIMIT = new BoundedInput(MAX_BYTES, 200_000);
     private static final String KNOWN = "Banyan reads output of \"nvidia-smi topo -m\", \"rocm-smi --showtopo\" and"
             + " \"amd-smi topology\", NCCL topology XML, a plain n x n matrix, and its own JSON";
 
@@ -69,17 +69,10 @@ public final class MachineReader {
      */
     public Machine read(Path file) {
         String source = file.toString();
-        if (Files.isDirectory(file)) {
-            throw new MachineFormatException(source, 0, 0, "is a folder; name a file in it");
-        }
-        try (InputStream in = Files.newInputStream(file)) {
-            return read(source, in);
-        } catch (NoSuchFileException e) {
-            throw new MachineFormatException(source, 0, 0, "there is no such file");
-        } catch (AccessDeniedException e) {
-            throw new MachineFormatException(source, 0, 0, "may not be read; check its permissions");
-        } catch (IOException e) {
-            throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
+        try {
+            return parse(source, decode(LIMIT.bytes(file)));
+        } catch (UnreadableFileException e) {
+            throw new MachineFormatException(source, 0, 0, e.reason());
         }
     }
 
@@ -90,17 +83,13 @@ public final class MachineReader {
      * @throws MachineFormatException as for a file
      */
     public Machine read(String source, InputStream in) {
-        byte[] bytes;
         try {
-            bytes = in.readNBytes(MAX_BYTES + 1);
+            return parse(source, decode(LIMIT.bytes(in)));
+        } catch (UnreadableFileException e) {
+            throw new MachineFormatException(source, 0, 0, e.reason());
         } catch (IOException e) {
             throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
         }
-        if (bytes.length > MAX_BYTES) {
-            throw new MachineFormatException(
-                    source, 0, 0, "is larger than " + (MAX_BYTES >> 20) + " MiB, too large for a machine description");
-        }
-        return parse(source, decode(bytes));
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import dev.banyan.topology.LinkSpeeds;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,6 +17,7 @@ final class PciSpeed {
     private static final Pattern SPEED = Pattern.compile("([0-9]{1,3}(?:\\.[0-9]{1,3})?) ?GT/s(.*)");
 
     private static final int MAX_WIDTH = 32;
+    private static final Set<Integer> WIDTHS = Set.of(1, 2, 4, 8, 12, 16, 32);
 
     private final SpeedChoice choice;
     private final Warnings warnings;
@@ -38,6 +40,9 @@ final class PciSpeed {
             warnings.add(pci, "link_width " + lanes + " is none that PCIe has: 16 is taken");
             lanes = 0;
         }
+        if (lanes != 0 && !WIDTHS.contains(lanes)) {
+            warnings.add(pci, "link_width " + lanes + " is none that PCIe has: it is taken as it stands");
+        }
         lanes = lanes == 0 ? LinkSpeeds.PCIE_LANES : lanes;
         OptionalDouble given = pci.bandwidth();
         return new Width(lanes, given.isPresent() ? given.getAsDouble() : lanes * laneGbs(pci));
@@ -51,10 +56,14 @@ final class PciSpeed {
             return choice.pcieLaneGbs();
         }
         String rest = speed.group(2).strip();
-        if (!rest.isEmpty() && !rest.equals("PCIe")) {
+        if ((!rest.isEmpty() && !rest.equals("PCIe")) || !isKnown(speed.group(1))) {
             odd.merge(text, 1, Integer::sum);
         }
         return LinkSpeeds.pcieLaneGbs(Double.parseDouble(speed.group(1)));
+    }
+
+    private static boolean isKnown(String gts) {
+        return LinkSpeeds.PCIE_GTS.contains(Double.parseDouble(gts));
     }
 
     /** Tells of the odd speeds that were met. */
@@ -64,7 +73,7 @@ final class PciSpeed {
             Matcher speed = SPEED.matcher(text);
             if (speed.matches()) {
                 warnings.add("link_speed \"" + Quote.of(text) + "\" of " + functions + " is read as " + speed.group(1)
-                        + " GT/s");
+                        + " GT/s" + (isKnown(speed.group(1)) ? "" : ", a rate that PCIe does not have"));
             } else {
                 warnings.add((text.isEmpty()
                                 ? "link_speed is not given"

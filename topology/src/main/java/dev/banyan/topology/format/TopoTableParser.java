@@ -129,6 +129,7 @@ final class TopoTableParser {
             warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
         }
         checkTopoM(header, legend, rows);
+        warnings.addAll(CutRows.warnings(lines, ends, rows));
         checkSymmetry(ends, rows);
         boolean old = legend.containsKey("SOC") || anyCell(rows, "SOC");
         return new TopoTable(ends.stream().map(Token::text).toList(), rows, old, cards, warnings);

@@ -2,6 +2,7 @@ package dev.banyan.topology.format;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -69,5 +70,17 @@ class MachineReaderTest {
                 "begins with \"Hello, world\"; Banyan reads");
         assertRefused(file("\033[31mred\n".getBytes(StandardCharsets.UTF_8)), "begins with \"?[31mred\"");
         assertRefused(file("size,time\n1,2\n".getBytes(StandardCharsets.UTF_8)), "nvidia-smi topo -m");
+    }
+
+    @Test
+    void refusesWhatNeverEnds() throws IOException {
+        Path zero = Path.of("/dev/zero");
+        assumeTrue(Files.exists(zero), "needs /dev/zero");
+
+        assertRefused(zero, "is a device");
+        assertThatThrownBy(() -> reader.read("stdin", Files.newInputStream(zero)))
+                .isInstanceOf(MachineFormatException.class)
+                .hasMessage("stdin: is larger than 16 MiB");
+        assertRefused(file("\n".repeat(1_000_000).getBytes(StandardCharsets.UTF_8)), "has more than 200000 lines");
     }
 }

@@ -266,6 +266,9 @@ class NcclXmlFormatTest {
                 "Unknown speed | 16 | 12.0 | true",
                 "16.0 GT/s PCIe| '' | 24.0 | false",
                 "16.0 GT/s PCIe| 255| 24.0 | true",
+                "16.0 GT/s PCIe| 6  | 9.0  | true",
+                "1 GT/s        | 16 | 1.2  | true",
+                "128.0 GT/s    | 16 | 192.0| false",
             })
     void readsPcieSpeedsAsNcclDoes(String speed, String width, double gbs, boolean odd) {
         Machine machine = read(system(cpu(0, gpu(0)))

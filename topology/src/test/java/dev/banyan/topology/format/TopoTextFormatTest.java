@@ -381,4 +381,18 @@ class TopoTextFormatTest {
         assertRefused(table.replace("GPU0 GPU1 GPU2", "GPU0 GPU1 GPU1"), "topo.txt:1:11:", "named twice");
         assertRefused("GPU0 NIC0\nGPU0 X NV1\nNIC0 NV1 X\n", "topo.txt:2:8:", "only GPUs have NVLinks");
     }
+
+    @Test
+    void warnsOfARowThatIsCutInsideTheAffinityColumns() {
+        String row = "GPU3\tSYS\tSYS\tSYS\t X \tSYS\tNODE\t8-15\t1\t\tN/A\n";
+        for (String cut : List.of("8-15\t1\t\tN/A", "-15\t1\t\tN/A", "\t1\t\tN/A")) {
+            String text =
+                    Fixtures.FOUR_WITH_CARDS.replace(row, row.replace(cut, cut.equals("-15\t1\t\tN/A") ? "-" : ""));
+            assertThat(read(text).warnings())
+                    .as("without %s", cut)
+                    .singleElement()
+                    .asString()
+                    .contains("line 5 ends inside the affinity columns");
+        }
+    }
 }

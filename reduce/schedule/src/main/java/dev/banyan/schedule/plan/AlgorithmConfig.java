@@ -1,6 +1,7 @@
 package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Bytes;
+import dev.banyan.schedule.algorithm.CollectiveRequest;
 import java.util.Objects;
 
 /**
@@ -48,6 +49,19 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
     /** Returns whether it gives the length of chunks. */
     public boolean cuts() {
         return chunkBytes < Long.MAX_VALUE;
+    }
+
+    /** Returns a request with this length of chunks, or the same request if the length is open. */
+    CollectiveRequest cut(CollectiveRequest request) {
+        return cuts()
+                ? new CollectiveRequest(
+                        request.collective(),
+                        request.root(),
+                        request.count(),
+                        request.elementBytes(),
+                        request.inPlace(),
+                        chunkBytes)
+                : request;
     }
 
     /**

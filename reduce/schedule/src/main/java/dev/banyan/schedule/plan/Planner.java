@@ -363,13 +363,7 @@ public final class Planner {
      *     no rank
      */
     public PlannedSchedule plan(AlgorithmConfig choice, CollectiveRequest request) {
-        CollectiveRequest cut = new CollectiveRequest(
-                request.collective(),
-                request.root(),
-                request.count(),
-                request.elementBytes(),
-                request.inPlace(),
-                choice.cuts() ? choice.chunkBytes() : request.chunkBytes());
+        CollectiveRequest cut = ChunkLimit.checked(choice.cut(request), machine.size());
         return new PlannedSchedule(
                 choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
     }
@@ -391,7 +385,7 @@ public final class Planner {
                     AlgorithmConfig.of(AlgorithmChoice.STAR),
                     algorithms
                             .ordered(new StarAlgorithm(machine.size(), hint.hub()))
-                            .schedule(request),
+                            .schedule(ChunkLimit.checked(request, machine.size())),
                     List.of());
         }
         return plan(

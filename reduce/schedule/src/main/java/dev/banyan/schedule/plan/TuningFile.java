@@ -1,10 +1,10 @@
 package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Config;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,6 +26,7 @@ public record TuningFile(List<Tuning> sections) {
     /** A file without a section. */
     public static final TuningFile EMPTY = new TuningFile(List.of());
 
+    private static final BoundedInput LIMIT = new BoundedInput(1 << 20, 20_000);
     private static final String HEADING = "[tuning]";
     private static final String MACHINE = "machine";
     private static final List<String> KEYS = List.of(MACHINE, "backend", "executor", "device", "driver", "links");
@@ -51,11 +52,11 @@ public record TuningFile(List<Tuning> sections) {
     public static TuningFile read(Path file) {
         List<String> lines;
         try {
-            lines = Files.readAllLines(file);
-        } catch (IOException e) {
+            lines = LIMIT.text(file).lines().toList();
+        } catch (UnreadableFileException e) {
             throw new IllegalArgumentException(
-                    "cannot read the tuning file " + file + " (" + e
-                            + "); name another by BANYAN_TUNING, or let banyan tune write it",
+                    "the tuning file " + file + ": " + e.reason()
+                            + "; name another by BANYAN_TUNING, or let banyan tune write it",
                     e);
         }
         TuningFile read = EMPTY;

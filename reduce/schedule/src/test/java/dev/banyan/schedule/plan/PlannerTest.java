@@ -249,4 +249,18 @@ class PlannerTest {
                 .isEqualTo(new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size())
                         .of(List.of(AlgorithmChoice.SINGLE_TREE), request(Collective.ALL_REDUCE, 1000)));
     }
+
+    @Test
+    void tooManyChunksAreRefusedBeforeTheyAreMade() {
+        Planner planner = new Planner(P3, Config.defaults(), null);
+        CollectiveRequest request = new CollectiveRequest(Collective.ALL_REDUCE, -1, 64 << 20, 4, true, 64);
+        AlgorithmConfig ring = AlgorithmConfig.of(AlgorithmChoice.RING);
+
+        assertThatThrownBy(() -> planner.plan(ring, request))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("256M in chunks of 64 are more than 131072 chunks; set BANYAN_CHUNK_BYTES or the @CHUNK of"
+                        + " BANYAN_ALGORITHM to at least 2048 bytes");
+        assertThatThrownBy(() -> planner.plan(ring.withChunkBytes(64), request(Collective.ALL_REDUCE, 64 << 20)))
+                .hasMessageContaining("BANYAN_CHUNK_BYTES");
+    }
 }

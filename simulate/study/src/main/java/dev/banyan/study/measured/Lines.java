@@ -1,8 +1,7 @@
 package dev.banyan.study.measured;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,9 +10,6 @@ import java.util.regex.Pattern;
 
 /** Text line by line, with places for messages. */
 record Lines(String source, List<String> lines) {
-    /** What a program prints of some hundred devices is far below. */
-    private static final long MAX_BYTES = 16 << 20;
-
     private static final Pattern WORD = Pattern.compile("\\S+");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+(\\.[0-9]+)?");
     private static final int LONGEST_QUOTE = 40;
@@ -24,15 +20,9 @@ record Lines(String source, List<String> lines) {
     static Lines read(Path file) {
         String source = file.toString();
         try {
-            if (Files.size(file) > MAX_BYTES) {
-                throw new MeasuredException(
-                        source, 0, 0, "is longer than " + (MAX_BYTES >> 20) + " MiB; give what the program printed");
-            }
-            return of(source, Files.readString(file));
-        } catch (NoSuchFileException e) {
-            throw new MeasuredException(source, 0, 0, "there is no such file; name one that holds what was measured");
-        } catch (IOException e) {
-            throw new MeasuredException(source, 0, 0, "can't be read as text in UTF-8 (" + e.getMessage() + ")");
+            return of(source, BoundedInput.USUAL.text(file));
+        } catch (UnreadableFileException e) {
+            throw new MeasuredException(source, 0, 0, e.reason() + "; name a file that holds what was measured");
         }
     }
 

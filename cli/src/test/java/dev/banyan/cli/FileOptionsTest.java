@@ -1,0 +1,199 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.banyan.simulate.ProfileJson;
+import dev.banyan.simulate.Profiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every option that reads a file gets files that never end, are damaged, or are too large. */
+class FileOptionsTest {
+    private static final long SEED = 20_261_125;
+    private static final int FEW_ROUNDS = 100;
+    private static final int MANY_ROUNDS = 20_000;
+
+    private static final String MATRIX = "0 2 1 0\n2 0 0 1\n1 0 0 2\n0 1 2 0\n";
+    private static final String COPIES = """
+        Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
+           D\\D     0      1
+             0 780.00  45.00
+             1  45.00 780.00
+        """;
+    private static final String TRACE = """
+        == num_workers:= 2
+        num_servers:= 1
+        worker_hostname:= box
+        Worker_ID:= 0,1, Server_ID:= 2,
+        id src dst length num_pp operation op_id dep_type d_time time_sec time_usec id_dep
+        0 0 2 25 0 OP:= SendCom_TO_Servers
+        1 0 2 2000 3 OP:= Push_Send_Worker 0-4-s0 4 500 9 600 (3-s0.)
+        2 2 0 19 3 OP:= Push_Recv_Worker 0-5-s0 1 100 9 700 0-4-s0
+        """;
+    private static final String TUNING = """
+        [tuning]
+        machine = p3.8xlarge
+        backend = sim
+        executor = programs
+        device = simulated
+        driver =
+        links = 0
+        all_reduce = ring
+        """;
+    private static final String SCHEDULE = """
+        <algo name="x" nchannels="1" nchunksperloop="2" proto="Simple" ngpus="2" coll="allreduce" inplace="1">
+          <gpu id="0" i_chunks="2" o_chunks="2" s_chunks="0">
+            <tb id="0" send="1" recv="1" chan="0">
+              <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+            </tb>
+          </gpu>
+        </algo>
+        """;
+
+    private static final List<String> PIECES = List.of(
+            "9223372036854775807",
+            "-1",
+            "1e999",
+            "NaN",
+            "0",
+            "null",
+            "{}",
+            "[]",
+            "\"",
+            "<",
+            ">",
+            "&",
+            ",",
+            "=",
+            "\n",
+            "\t",
+            "\0",
+            "[tuning]",
+            "<gpu>",
+            "\uFEFF",
+            "4000000000000");
+
+    /** A command with FILE where the file's name stands, and a file that it takes or nearly takes. */
+    private record Option(String command, String sample) {
+        CommandRun run(Path file) {
+            return CommandRun.of(command.replace("FILE", file.toString()));
+        }
+    }
+
+    @TempDir
+    private Path folder;
+
+    private Path copies() throws IOException {
+        return Files.writeString(folder.resolve("copies.txt"), COPIES);
+    }
+
+    private List<Option> options() throws IOException {
+        String out = folder.resolve("out").toString();
+        return List.of(
+                new Option("topo --machine FILE", MATRIX),
+                new Option("compare --machine p3.8xlarge --schedule FILE", SCHEDULE),
+                new Option("bench --backend sim --machine p3.8xlarge --workload FILE", "name,elements\nfc,4000\n"),
+                new Option("calibrate --machine p3.8xlarge --devices 0,3 --from FILE", COPIES),
+                new Option("validate --machine p3.8xlarge --sweeps FILE", "size_bytes,oop_time_us\n8,20\n1048576,90\n"),
+                new Option(
+                        "calibrate --machine p3.8xlarge --devices 0,3 --base FILE --from " + copies(),
+                        ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow())),
+                new Option(
+                        "page --machine p3.8xlarge -o " + out + " --results FILE",
+                        "[{\"collective\": \"all_reduce\", \"ranks\": 4, \"bytes\": 8}]"),
+                new Option("trace stats FILE", TRACE),
+                new Option("trace timeline FILE -o " + out, "FLR\0"),
+                new Option("tune --machine p3.8xlarge -b 1K -e 1K --output FILE", TUNING));
+    }
+
+    private static void assertTold(CommandRun run, String what) {
+        assertThat(run.status()).as(what).isIn(0, 1, 2);
+        assertThat(run.err()).as(what).doesNotContain("internal error", "\tat ", "OutOfMemory");
+    }
+
+    @Test
+    void devicesAndLongFilesAreRefusedByName() throws IOException {
+        Path zero = Path.of("/dev/zero");
+        assumeTrue(Files.exists(zero), "needs /dev/zero");
+        Path lines = Files.writeString(folder.resolve("lines"), "\n".repeat(2_000_000));
+        for (Option option : options()) {
+            if (!option.command().startsWith("trace timeline")
+                    && !option.command().startsWith("tune")) {
+                CommandRun endless = option.run(zero);
+                assertThat(endless.status()).as(option.command()).isIn(1, 2);
+                assertThat(endless.err()).as(option.command()).contains("/dev/zero", "is a device; save");
+                assertThat(option.run(lines).err()).as(option.command()).contains("lines: has more than ", " lines");
+            }
+        }
+    }
+
+    @Test
+    void sizesThatNothingHoldsAreRefused() throws IOException {
+        for (String command : List.of(
+                "bench --backend sim --machine p3.8xlarge -e 9223372036854775807 -f 1000000",
+                "tune --machine p3.8xlarge -e 9223372036854775807 --output " + folder.resolve("t.ini"))) {
+            assertThat(CommandRun.of(command).err()).contains("-e is 9223372036854775807 bytes; it must be at most");
+        }
+        Path keys = Files.writeString(folder.resolve("keys"), "9999999999999\n".repeat(3));
+        assertThat(CommandRun.of("bench --backend sim --machine p3.8xlarge --workload " + keys)
+                        .err())
+                .contains("line 2: the keys up to here have 19999999999998 elements");
+    }
+
+    @Test
+    void damagedFilesAreReadOrRefused() throws IOException {
+        mutate(FEW_ROUNDS, SEED);
+    }
+
+    @Test
+    @Tag("soak")
+    void manyDamagedFilesAreReadOrRefused() throws IOException {
+        mutate(MANY_ROUNDS, SEED + 1);
+    }
+
+    private void mutate(int rounds, long seed) throws IOException {
+        Random random = new Random(seed);
+        List<Option> options = options();
+        Path file = folder.resolve("mutated");
+        for (int round = 0; round < rounds; round++) {
+            Option option = options.get(round % options.size());
+            byte[] bytes = option.sample().getBytes(StandardCharsets.UTF_8);
+            int mutations = random.nextInt(4);
+            for (int i = 0; i < mutations; i++) {
+                bytes = mutated(bytes, random);
+            }
+            Files.write(file, bytes);
+            assertTold(option.run(file), "round " + round + " of seed " + seed + ": " + option.command());
+        }
+    }
+
+    private static byte[] mutated(byte[] bytes, Random random) {
+        int at = random.nextInt(bytes.length + 1);
+        int end = Math.min(bytes.length, at + 1 + random.nextInt(20));
+        byte[] piece = PIECES.get(random.nextInt(PIECES.size())).getBytes(StandardCharsets.UTF_8);
+        return switch (random.nextInt(5)) {
+            case 0 -> joined(bytes, at, new byte[0], end);
+            case 1 -> joined(bytes, at, piece, at);
+            case 2 -> joined(bytes, at, piece, end);
+            case 3 -> joined(bytes, at, new byte[] {(byte) random.nextInt(256)}, Math.min(bytes.length, at + 1));
+            default -> Arrays.copyOf(bytes, at);
+        };
+    }
+
+    /** Returns the bytes before {@code at}, a piece, and the bytes from {@code end} on. */
+    private static byte[] joined(byte[] bytes, int at, byte[] piece, int end) {
+        byte[] joined = Arrays.copyOf(bytes, at + piece.length + bytes.length - end);
+        System.arraycopy(piece, 0, joined, at, piece.length);
+        System.arraycopy(bytes, end, joined, at + piece.length, bytes.length - end);
+        return joined;
+    }
+}
