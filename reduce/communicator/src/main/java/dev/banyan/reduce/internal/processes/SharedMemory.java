@@ -57,19 +57,23 @@ public final class SharedMemory implements AutoCloseable {
             throw new IllegalArgumentException(name + " names shared memory; begin it with " + PREFIX);
         }
         int descriptor = LinuxCalls.newMemory(name);
+        SharedMemory made;
         try {
-            SharedMemory made = new SharedMemory(descriptor, Path.of("/proc/self/fd/" + descriptor), bytes);
-            try {
-                LinuxCalls.sealLength(descriptor);
-            } catch (Throwable e) {
-                made.close();
-                throw e;
-            }
-            return made;
+            made = new SharedMemory(descriptor, Path.of("/proc/self/fd/" + descriptor), bytes);
         } catch (IOException e) {
             LinuxCalls.close(descriptor);
             throw new UncheckedIOException("cannot map " + bytes + " bytes of shared memory", e);
+        } catch (RuntimeException | Error e) {
+            LinuxCalls.close(descriptor);
+            throw e;
         }
+        try {
+            LinuxCalls.sealLength(descriptor);
+        } catch (Throwable e) {
+            made.close();
+            throw e;
+        }
+        return made;
     }
 
     /**
@@ -127,7 +131,8 @@ public final class SharedMemory implements AutoCloseable {
         }
         long length = Files.size(named.path());
         if (length != bytes) {
-            throw wrong(owner, length + " bytes instead of " + bytes);
+            throw new IllegalStateException(owner + " shares " + length + " bytes where this process expects " + bytes
+                    + "; start all processes of the job with the same version and the same BANYAN_WORLD_SIZE");
         }
         int opened = LinuxCalls.open(named.path().toString());
         if (opened < 0) {

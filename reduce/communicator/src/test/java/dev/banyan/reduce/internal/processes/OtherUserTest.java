@@ -100,7 +100,7 @@ class OtherUserTest {
         assertRefused(holder, 9, "names socket:[");
         assertRefused(holder, 11, "names /memfd:banyan-control (deleted) of user nobody");
         assertRefused(holder, 12, "memory whose length may change");
-        assertRefused(holder, 13, "names 0 bytes instead of " + BYTES);
+        assertRefused(holder, 13, "shares 0 bytes where this process expects " + BYTES);
         assertRefused(holder, 14, "names /memfd:other (deleted) of user root");
         assertRefused(holder, 99, "has closed its memory");
         assertUnchanged(holder, file);
