@@ -48,6 +48,7 @@ class ArchitectureTest {
             .onlyDependOnClassesThat()
             .resideInAnyPackage(
                     "dev.banyan.topology..",
+                    "dev.banyan.config.internal..",
                     "java..",
                     "javax.xml..",
                     "org.xml.sax..",

@@ -1,11 +1,16 @@
 package dev.banyan.cli.output;
 
-/** Text out of files of others, such as names of machines, as it may stand in Markdown. */
+import java.util.regex.Pattern;
+
+/** Escapes text from files of others, such as names of machines, for Markdown. */
 public final class MarkdownText {
+    /** A {@code <} begins HTML only before a letter or one of these; elsewhere Markdown shows it. */
+    private static final Pattern BEGIN_OF_HTML = Pattern.compile("<(?=[A-Za-z/!?])");
+
     private MarkdownText() {}
 
     /** Returns the text with the characters escaped that would begin HTML. */
     public static String of(String text) {
-        return text.replace("&", "&amp;").replace("<", "&lt;");
+        return BEGIN_OF_HTML.matcher(text.replace("&", "&amp;")).replaceAll("&lt;");
     }
 }

@@ -28,6 +28,6 @@ class MarkdownTextTest {
         TextTable table = new TextTable("name", "a < b");
         table.row("<img>", "x|y");
 
-        assertThat(table.markdown()).containsExactly("| name | a &lt; b |", "|---|---:|", "| &lt;img> | x\\|y |");
+        assertThat(table.markdown()).containsExactly("| name | a < b |", "|---|---:|", "| &lt;img> | x\\|y |");
     }
 }
