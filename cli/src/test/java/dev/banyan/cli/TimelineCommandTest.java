@@ -17,7 +17,9 @@ import jdk.jfr.Name;
 import jdk.jfr.Recording;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
+@Isolated("It records the steps of all backends of the JVM.")
 class TimelineCommandTest {
     private static final long SEED = 20_261_125;
     private static final int DAMAGED = 60;
