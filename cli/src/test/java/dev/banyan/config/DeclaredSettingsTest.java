@@ -86,7 +86,7 @@ class DeclaredSettingsTest {
         Files.writeString(
                 directory.resolve("banyan.properties"),
                 naming.stream().map(setting -> setting.name() + "=/tmp/other\n").collect(Collectors.joining()));
-        Config config = Config.builder().load(Map.of(), Map.of(), directory);
+        Config config = load(Map.of());
         for (Setting<?> setting : naming) {
             assertThat(config.find(setting)).as(setting.name()).isEmpty();
             assertThat(config.warnings())

@@ -70,7 +70,7 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
     }
 
     /** Makes a folder for the session directory of one run of mpirun, which is deleted when the test has ended. */
-    public Path sessionFolder() throws IOException {
+    private Path sessionFolder() throws IOException {
         Path folder = Files.createTempDirectory("banyan-mpi");
         mpiFolders.add(folder);
         return folder;

@@ -9,7 +9,7 @@ import java.nio.file.WatchService;
 import java.util.stream.Stream;
 
 /**
- * What processes of a test tell each other, by files.
+ * Events that the processes of a test signal to each other by files.
  *
  * @param folder of all of them, which exists
  */

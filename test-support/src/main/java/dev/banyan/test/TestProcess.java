@@ -30,7 +30,7 @@ public final class TestProcess {
         err = new Output(process.errorReader(StandardCharsets.UTF_8));
     }
 
-    /** What has been read of one output, and how much of it somebody has waited for. */
+    /** Holds the text read from one output, and the position up to which somebody has waited. */
     private static final class Output {
         private final StringBuilder text = new StringBuilder();
         private int seen;
@@ -137,25 +137,15 @@ public final class TestProcess {
         return out().lines().reduce("", (_, line) -> line);
     }
 
-    /** Stops the process until {@link #resume}. Its timers go on. */
+    /** Stops the process until it is killed. Its timers go on. */
     public void stop() throws IOException, InterruptedException {
         stopped = true;
-        signal("STOP");
-    }
-
-    /** Continues a stopped process. */
-    public void resume() throws IOException, InterruptedException {
-        signal("CONT");
-        stopped = false;
-    }
-
-    private void signal(String name) throws IOException, InterruptedException {
-        int status = new ProcessBuilder("kill", "-" + name, Long.toString(pid()))
+        int status = new ProcessBuilder("kill", "-STOP", Long.toString(pid()))
                 .inheritIO()
                 .start()
                 .waitFor();
         if (status != 0) {
-            throw new AssertionError("kill -" + name + " " + pid() + " failed");
+            throw new AssertionError("kill -STOP " + pid() + " failed");
         }
     }
 

@@ -10,9 +10,9 @@ import java.util.function.LongSupplier;
 import jcuda.driver.CUresult;
 
 /**
- * What a backend has that could not be made. The driver waits for the work of a device before it frees memory there, so
- * that a device that hangs would hold up whoever frees. Such a backend is kept until a {@link #sweep} finds its devices
- * idle.
+ * Holds the resources of a backend whose creation failed. The driver waits for the work of a device before it frees
+ * memory there, so a device that hangs would block the caller. The resources are kept until a {@link #sweep} finds the
+ * devices idle.
  *
  * <p>Safe for use from any thread.
  */

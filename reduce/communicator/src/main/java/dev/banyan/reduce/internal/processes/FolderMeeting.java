@@ -18,7 +18,7 @@ final class FolderMeeting implements Meeting {
 
     private final JobPlace place;
     private final Path folder;
-    /** What this process has announced. */
+    /** Announcement of this process. */
     private @Nullable Announcement own;
     /** A process that has ended and whose announcement is still there. */
     private @Nullable ProcessId ended;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * an empty file, so that it comes and goes at once and whole, and nobody removes another one by mistake.
  */
 final class MeetingFolder implements AutoCloseable {
-    /** Of this user alone. The sticky bit, which means nothing else here, marks folders that jobs have made. */
+    /** Only this user has access. The sticky bit, otherwise unused here, marks folders that jobs have made. */
     private static final int MADE = 01700;
 
     private static final int STICKY = 01000;
