@@ -62,8 +62,8 @@ record Recording(String process, OptionalInt rank, List<Slice> slices) {
                     "can't read " + file + " as a recording of JDK Flight Recorder: " + e.getMessage()
                             + "; record by -XX:StartFlightRecording=filename=FILE.jfr",
                     e);
-        } catch (RuntimeException e) {
-            // The parser of the JDK throws any of these for bytes that are no recording.
+        } catch (RuntimeException | InternalError e) {
+            // The JDK's parser throws any of these for damaged bytes, InternalError for an unknown name of a type.
             throw new IllegalArgumentException(
                     file + " is a damaged recording of JDK Flight Recorder (" + e + "); record the run again", e);
         }
