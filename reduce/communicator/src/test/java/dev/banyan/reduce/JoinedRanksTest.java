@@ -428,7 +428,8 @@ class JoinedRanksTest {
     @Test
     void aFileOfAProcessThatHasEndedIsIgnored() throws IOException {
         Path job = Files.createDirectory(folder.resolve("job"));
-        Path left = Files.createFile(job.resolve("banyan-999999999-5-7"));
+        String namespace = Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString();
+        Path left = Files.createFile(job.resolve("banyan-" + namespace.replaceAll("\\D", "") + "-999999999-5-7"));
         Config second = Config.builder()
                 .set("BANYAN_RANK", "1")
                 .set("BANYAN_WORLD_SIZE", "2")
@@ -469,7 +470,8 @@ class JoinedRanksTest {
         Path services = Files.createDirectories(folder.resolve("META-INF/services"));
         Files.writeString(services.resolve(Backend.Provider.class.getName()), OneBrokenGpu.class.getName());
         Machine machine = MACHINE.subset(0, 1);
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {folder.toUri().toURL()});
+        try (URLClassLoader loader =
+                        new URLClassLoader(new URL[] {folder.toUri().toURL()});
                 ExecutorService threads = Executors.newCachedThreadPool()) {
             List<Future<Communicator>> joining = IntStream.range(0, 2)
                     .mapToObj(process -> threads.submit(() -> {
