@@ -14,7 +14,7 @@ import java.util.List;
 class SeveralMachinesExample {
     public static void main(String[] args) {
         World world = World.open(Config.load());
-        try (Communicator local = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), world.config());
+        try (Communicator local = Communicator.onHost(Presets.find("p3.8xlarge").orElseThrow(), world.config());
                 KVStore store = KVStore.create("depcha", local)) {
             float[] weights = {1, 2, 3};
             List<MemorySegment> gradients = local.allocateAll(weights.length * (long) Float.BYTES);

@@ -17,7 +17,7 @@ class KVStoreExample {
         int[] layers = {784 * 128, 128 * 64, 64 * 10}; // parameters of each layer
         var gradients = new ArrayList<List<MemorySegment>>();
         var weights = new ArrayList<List<MemorySegment>>();
-        try (var ranks = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), Config.load());
+        try (var ranks = Communicator.onHost(Presets.find("p3.8xlarge").orElseThrow(), Config.load());
                 var store = KVStore.create("auto", ranks)) { // or device (parameter server), tree, ring
             store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5).gradientFactor(1.0 / ranks.size()));
             for (int layer = 0; layer < layers.length; layer++) {

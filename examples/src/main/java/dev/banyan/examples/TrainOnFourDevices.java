@@ -48,7 +48,7 @@ public final class TrainOnFourDevices {
                 .orElseThrow()
                 .subset(IntStream.range(0, devices).toArray());
         double[] losses = new double[steps];
-        try (Communicator ranks = Communicator.create(machine, Config.load());
+        try (Communicator ranks = Communicator.onHost(machine, Config.load());
                 KVStore store = KVStore.create("auto", ranks)) {
             store.setOptimizer(Optimizer.sgd(0.05).momentum(0.9).gradientFactor(1.0 / BATCH));
             MemorySegment[][] weights = arrays(ranks);

@@ -82,7 +82,7 @@ public class StorePushPull {
     /** Allocates the gradients. They hold zeros, which sums do not change. */
     @Setup
     public void open() {
-        Communicator ranks = Communicator.create(
+        Communicator ranks = Communicator.onHost(
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
                         .set(KVStore.FUSION_BYTES.name(), fusion)
@@ -107,7 +107,7 @@ public class StorePushPull {
         if (traced) {
             opened.setListener(new TraceRecorder(ranks.size(), "localhost"));
         }
-        whole = CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, total, DataType.F32, ReduceOp.SUM, all);
+        whole = CollectiveCall.of(Collective.ALL_REDUCE, -1, total, DataType.F32, ReduceOp.SUM, all);
         store = opened;
         communicator = ranks;
     }

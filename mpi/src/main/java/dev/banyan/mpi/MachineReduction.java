@@ -89,11 +89,11 @@ final class MachineReduction implements AutoCloseable {
         for (long at = 0; at < count; at += most) {
             long elements = Math.min(most, count - at);
             MemorySegment piece = memory.asSlice(at * type.bytes(), elements * type.bytes());
-            inside.run(CollectiveCall.reduce(List.of(piece), elements, type, op, LEADER));
+            inside.run(CollectiveCall.reduce(List.of(piece), elements, type, op).root(LEADER));
             if (leads) {
                 leaders.allReduce(piece, elements, type, op);
             }
-            inside.run(CollectiveCall.broadcast(List.of(piece), elements, type, LEADER));
+            inside.run(CollectiveCall.broadcast(List.of(piece), elements, type).root(LEADER));
         }
     }
 

@@ -64,7 +64,7 @@ final class DelayedSteps implements AutoCloseable {
                         .mapToObj(_ -> arena.allocate((long) length * Float.BYTES, 64))
                         .toList())
                 .toList();
-        local = Communicator.create(
+        local = Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, DEVICES).toArray()),

@@ -123,8 +123,7 @@ final class DevicesProgram {
             inStreams(communicator, DataType.I32, ReduceOp.AVG);
             requireRefused(
                     () -> communicator.enqueueAll(
-                            List.of(CollectiveCall.broadcast(memory, 1, DataType.F32, 0)),
-                            CudaStreams.defaults(DEVICES)),
+                            List.of(CollectiveCall.broadcast(memory, 1, DataType.F32)), CudaStreams.defaults(DEVICES)),
                     "give allreduces in place");
         }
     }
@@ -138,7 +137,7 @@ final class DevicesProgram {
         CudaStreams streams = CudaStreams.defaults(DEVICES);
         List<MemorySegment> buffers =
                 memory.stream().map(buffer -> buffer.asSlice(0, 4L * count)).toList();
-        CollectiveCall spread = CollectiveCall.broadcast(buffers, count, type, 0);
+        CollectiveCall spread = CollectiveCall.broadcast(buffers, count, type);
         CollectiveCall reduction = CollectiveCall.allReduce(buffers, count, type, op);
         boolean waits = !communicator.joinsDevices() || op == ReduceOp.AVG;
         int sum = 3 * world.size() * (world.size() + 1) * DEVICES;
@@ -200,7 +199,7 @@ final class DevicesProgram {
                         local,
                         leading -> new Between.Staged(List.of(leading), DEVICES * all.size(), local, copies, arena)))) {
             AllReduce reduction = (buffers, count, type, op) ->
-                    gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
+                    gpus.run(CollectiveCall.of(Collective.ALL_REDUCE, -1, count, type, op, buffers));
             for (Sample sample : Sample.ofRound(0, ROUNDS, DEVICES * world.size())) {
                 if (!sample.isIntegerMean()) {
                     exact(reduction, 4099, sample.type(), sample.op());
@@ -208,7 +207,7 @@ final class DevicesProgram {
             }
             exact(reduction, LONG / 2, DataType.F64, ReduceOp.AVG);
             long before = emulated(COPIES);
-            gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 4099, DataType.F32, ReduceOp.SUM, memory));
+            gpus.run(CollectiveCall.of(Collective.ALL_REDUCE, -1, 4099, DataType.F32, ReduceOp.SUM, memory));
             long copied = emulated(COPIES) - before;
             boolean leads = world.rank() % 2 == 0;
             require((copied > 0) == leads, copied + " pieces go from this process to the host");

@@ -46,7 +46,7 @@ final class ExactProgram {
     }
 
     private static Communicator communicator(int devices) {
-        return Communicator.create(
+        return Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, devices).toArray()),

@@ -46,7 +46,7 @@ final class MismatchProgram {
     /** Returns the number of mismatches. */
     static long run(World world, int cases) {
         for (int seed = 0; seed < cases; seed++) {
-            try (Communicator local = Communicator.create(
+            try (Communicator local = Communicator.onHost(
                             Presets.find("p3.16xlarge").orElseThrow().subset(0),
                             Config.builder().set(HostBackend.THREADS, 1).load());
                     KVStore store = KVStore.create("depcha", local)) {

@@ -33,7 +33,7 @@ final class StoresProgram {
     private StoresProgram(World world, int devices) {
         this.world = world;
         this.devices = devices;
-        local = Communicator.create(
+        local = Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, devices).toArray()),

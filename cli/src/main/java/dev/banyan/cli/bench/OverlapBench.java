@@ -52,7 +52,7 @@ record OverlapBench(Machine machine, Reporter reporter) {
 
     private StepTimes measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
-        try (Communicator communicator = Communicator.create(machine, Config.load());
+        try (Communicator communicator = Communicator.onHost(machine, Config.load());
                 KVStore store = KVStore.create(type, communicator)) {
             List<Key> keys = gradients.init(store);
             long wrong = gradients.wrongAfter(() -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0)

@@ -87,7 +87,7 @@ record WorldBench(MachineOptions options) {
         List<StepTimes> results;
         List<String> lines;
         try (Arena arena = Arena.ofShared();
-                Communicator local = Communicator.create(machine.machine(), config)) {
+                Communicator local = Communicator.onHost(machine.machine(), config)) {
             Gradients gradients =
                     Gradients.allocate(arena, workload, site, world.rank() * devices, world.size() * devices);
             results = measure(world, local, workload, first, computeMs, rounds == null ? ROUNDS : rounds, gradients);

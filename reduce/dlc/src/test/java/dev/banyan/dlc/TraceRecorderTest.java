@@ -52,7 +52,7 @@ class TraceRecorderTest {
     void lenet5HasTheStructureOfPublishedTraces(@TempDir Path folder) throws Exception {
         TraceRecorder recorder = new TraceRecorder(DEVICES, "box");
         List<KeyInfo> keys;
-        try (Communicator communicator = Communicator.create(
+        try (Communicator communicator = Communicator.onHost(
                         Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2),
                         Config.builder().set(HostBackend.THREADS, 2).build());
                 KVStore store = KVStore.create("device", communicator)) {

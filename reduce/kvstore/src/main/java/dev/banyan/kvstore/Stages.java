@@ -284,23 +284,29 @@ final class Stages {
     private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
         KeyInfo info = entry.info;
         if (target.equals(arrays.get(info.server()))) {
-            return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM, info.server());
+            return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                    .root(info.server());
         }
-        return CollectiveCall.reduce(arrays, target, info.count(), info.type(), ReduceOp.SUM, info.server());
+        return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                .root(info.server())
+                .into(List.of(target));
     }
 
     private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
         if (source.equals(arrays.get(info.server()))) {
-            return CollectiveCall.broadcast(arrays, info.count(), info.type(), info.server());
+            return CollectiveCall.broadcast(arrays, info.count(), info.type()).root(info.server());
         }
-        return CollectiveCall.broadcast(source, arrays, info.count(), info.type(), info.server());
+        return CollectiveCall.broadcast(List.of(source), info.count(), info.type())
+                .root(info.server())
+                .into(arrays);
     }
 
     private static CollectiveCall allReduce(Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         KeyInfo info = entry.info;
         return arrays.equals(results)
                 ? CollectiveCall.allReduce(arrays, info.count(), info.type(), ReduceOp.SUM)
-                : CollectiveCall.allReduce(arrays, results, info.count(), info.type(), ReduceOp.SUM);
+                : CollectiveCall.allReduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                        .into(results);
     }
 }

@@ -18,7 +18,7 @@ class BackwardPassTest {
     @Test
     void releasesTheLastLayerFirstAndWaitsForTheComputation() {
         List<String> order = new ArrayList<>();
-        try (Communicator communicator = Communicator.create(
+        try (Communicator communicator = Communicator.onHost(
                         Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
                         Config.builder().set(HostBackend.THREADS, 2).build());
                 KVStore store = KVStore.create("ring", communicator)) {

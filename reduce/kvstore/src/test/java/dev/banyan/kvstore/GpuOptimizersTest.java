@@ -49,7 +49,7 @@ class GpuOptimizersTest {
     void open() {
         emulator.tell("devices " + GPUS + " switched");
         gpus = Communicator.onGpus(MACHINE, CONFIG, IntStream.range(0, GPUS).toArray());
-        host = Communicator.create(MACHINE, CONFIG);
+        host = Communicator.onHost(MACHINE, CONFIG);
     }
 
     @AfterEach

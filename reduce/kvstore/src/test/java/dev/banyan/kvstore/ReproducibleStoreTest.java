@@ -80,7 +80,7 @@ class ReproducibleStoreTest {
                 .set(Planner.TREE_ARRAY_BOUND, chunkBytes == 4096 ? 500L : 1_000_000L)
                 .set(HostBackend.THREADS, 2)
                 .build();
-        try (Communicator communicator = Communicator.create(MACHINE, config)) {
+        try (Communicator communicator = Communicator.onHost(MACHINE, config)) {
             types.forEach(type -> check(type, communicator, reproducible));
         }
     }

@@ -70,7 +70,7 @@ class StoreWorkloadTest {
     }
 
     private static Communicator two() {
-        return Communicator.create(
+        return Communicator.onHost(
                 Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
                 Config.builder().set(HostBackend.THREADS, 2).build());
     }
