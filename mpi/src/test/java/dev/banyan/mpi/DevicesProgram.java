@@ -5,6 +5,8 @@ import static dev.banyan.mpi.WorldProgram.require;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaStreams;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -246,12 +248,12 @@ final class DevicesProgram {
             require((emulated(COPIES) > before) != taken, "arrays are copied for MPI, or MPI takes them");
             exact(communicator::allReduce, 4099, DataType.F32, ReduceOp.SUM);
         }
-        try (KVStore store = KVStore.create("depcha", local)) {
-            store.init(0, MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
+        try (KVStore store = KVStore.builder(local).type(StoreType.DEPCHA).open()) {
+            store.init(Key.of(0), MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
             List<MemorySegment> key =
                     memory.stream().map(array -> array.asSlice(0, 8)).toList();
             long before = emulated(COPIES);
-            store.pushPull(0, key, key, 0).join();
+            store.pushPull(Key.of(0), key, key).join();
             require((emulated(COPIES) > before) != taken, "keys are copied for MPI, or MPI takes them");
         }
         store("depcha");
@@ -381,35 +383,36 @@ final class DevicesProgram {
                 .flatMap(key -> memory.stream().map(buffer -> buffer.asSlice(4096L * key, 4L * count)))
                 .toList();
         try (Arena arena = Arena.ofConfined();
-                KVStore plain = KVStore.create(type, local);
-                KVStore updated = KVStore.create(type, local)) {
-            updated.setOptimizer(Optimizer.sgd(0.5));
+                KVStore plain = KVStore.builder(local).type(StoreType.of(type)).open();
+                KVStore updated = KVStore.builder(local)
+                        .type(StoreType.of(type))
+                        .optimizer(Optimizer.sgd(0.5))
+                        .open()) {
             MemorySegment host = arena.allocate(ValueLayout.JAVA_FLOAT, count);
             for (int key = 0; key < keys; key++) {
                 for (int i = 0; i < count; i++) {
                     host.setAtIndex(ValueLayout.JAVA_FLOAT, i, key + i % 3);
                 }
-                plain.init(key, host, count, DataType.F32);
-                updated.init(key, host, count, DataType.F32);
+                plain.init(Key.of(key), host, count, DataType.F32);
+                updated.init(Key.of(key), host, count, DataType.F32);
                 local.copyToDevice(sliced.get(2 * key), host);
                 local.copyToDevice(sliced.get(2 * key + 1), host);
             }
             for (int round = 1; round <= 2; round++) {
                 CompletableFuture.allOf(IntStream.range(0, keys)
                                 .mapToObj(key -> plain.pushPull(
-                                        key,
+                                        Key.of(key),
                                         sliced.subList(2 * key, 2 * key + 2),
-                                        sliced.subList(2 * key, 2 * key + 2),
-                                        0))
+                                        sliced.subList(2 * key, 2 * key + 2)))
                                 .toArray(CompletableFuture<?>[]::new))
                         .join();
                 requireAll(sliced, host, Math.pow(all, round), type);
             }
             for (int key = 0; key < keys; key++) {
-                CompletableFuture<Void> _ = updated.push(key, sliced.subList(2 * key, 2 * key + 2), 0);
+                CompletableFuture<Void> _ = updated.push(Key.of(key), sliced.subList(2 * key, 2 * key + 2));
             }
             CompletableFuture.allOf(IntStream.range(0, keys)
-                            .mapToObj(key -> updated.pull(key, sliced.subList(2 * key, 2 * key + 2), 0))
+                            .mapToObj(key -> updated.pull(Key.of(key), sliced.subList(2 * key, 2 * key + 2)))
                             .toArray(CompletableFuture<?>[]::new))
                     .join();
             requireAll(sliced, host, 1 - Math.pow(all, 3) / 2, type + " with an updater");

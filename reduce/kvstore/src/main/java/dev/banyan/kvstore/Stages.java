@@ -26,37 +26,44 @@ final class Stages {
     private final DependencyEngine engine;
     private final Sender sender;
     private final @Nullable StoreLink link;
-    private @Nullable Updater updater;
+    private final @Nullable Updater updater;
     private @Nullable Optimizer optimizer;
 
     /**
      * @param link the link to the stores of other processes, or null; with a link nothing is fused, so that no bits
      *     depend on timing
+     * @param fusionBytes the greatest length of keys that share a collective
+     * @param optimizer changes values by pushed sums, or null
+     * @param updater does so where there is no optimizer, or null
      */
-    Stages(Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
+    Stages(
+            Communicator communicator,
+            DependencyEngine engine,
+            @Nullable StoreLink link,
+            long fusionBytes,
+            @Nullable Optimizer optimizer,
+            @Nullable Updater updater) {
+        this.optimizer = optimizer;
+        this.updater = updater;
         this.communicator = communicator;
         this.engine = engine;
         this.link = link;
-        sender = new Sender(
-                communicator, engine, link == null ? communicator.config().get(KVStore.FUSION_BYTES) : 0);
+        sender = new Sender(communicator, engine, link == null ? fusionBytes : 0);
     }
 
-    void setUpdater(Updater newUpdater) {
-        updater = Objects.requireNonNull(newUpdater, "newUpdater");
-        optimizer = null;
-    }
-
-    void setOptimizer(Optimizer newOptimizer) {
-        optimizer = Objects.requireNonNull(newOptimizer, "newOptimizer");
-        updater = null;
-    }
-
-    /** Returns whether an optimizer can take the place of the present one and keep the states of keys. */
-    boolean mayFollow(Optimizer newOptimizer) {
+    /** @throws IllegalArgumentException if keys have no state for the new optimizer */
+    void replaceOptimizer(Optimizer newOptimizer) {
         Optimizer present = optimizer;
-        return present != null
-                && present.getClass() == newOptimizer.getClass()
-                && present.moments() == newOptimizer.moments();
+        if (present == null
+                || present.getClass() != newOptimizer.getClass()
+                || present.moments() != newOptimizer.moments()) {
+            throw new IllegalArgumentException("the store has "
+                    + (present == null
+                            ? "no optimizer"
+                            : present.getClass().getSimpleName() + " with " + present.moments() + " moments")
+                    + "; replace it by one of the same class and number of moments, or open a store with another");
+        }
+        optimizer = newOptimizer;
     }
 
     /** Begins no collective until {@link #release}, so that those that are pushed together go together. */
