@@ -72,7 +72,12 @@ final class MachineReduction implements AutoCloseable {
             LOG.warn("processes of a machine reduce by MPI, since they cannot share memory: {}", e.getMessage());
             return null;
         }
-        return new MachineReduction(job, config, all);
+        try {
+            return new MachineReduction(job, config, all);
+        } catch (Throwable e) {
+            job.abandon();
+            throw e;
+        }
     }
 
     /**

@@ -186,7 +186,7 @@ public final class Communicator implements AutoCloseable {
                     ProcessBackend.join(job, timeout.minusNanos(System.nanoTime() - begin), timeout),
                     true);
         } catch (Throwable e) {
-            job.close();
+            job.abandon();
             throw e;
         }
     }
@@ -220,7 +220,7 @@ public final class Communicator implements AutoCloseable {
         try {
             joined = joining.join(job, machine, config, devices);
         } catch (Throwable e) {
-            job.close();
+            job.abandon();
             throw e;
         }
         try {
@@ -231,6 +231,7 @@ public final class Communicator implements AutoCloseable {
                     joined.backend(),
                     true);
         } catch (Throwable e) {
+            job.fail();
             joined.backend().close();
             throw e;
         }

@@ -105,8 +105,7 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             Tuning tuning = tuning(config);
             JobCompany company = new JobCompany(job, exchange, gpus, timeoutNanos, tuning.triesPeers());
             return new Joined(open(machine, config, tuning, company, devices), ranked);
-        } catch (RuntimeException e) {
-            job.fail();
+        } catch (Throwable e) {
             exchange.close();
             throw e;
         }

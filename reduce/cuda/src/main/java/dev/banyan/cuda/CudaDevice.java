@@ -47,10 +47,12 @@ final class CudaDevice implements AutoCloseable {
         }
         Cuda.check(
                 JCudaDriver.cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain on device " + ordinal);
-        try (CallerContext _ = CallerContext.keep(this)) {
-            Cuda.check(
-                    JCudaDriver.cuStreamCreate(idle, CUstream_flags.CU_STREAM_NON_BLOCKING),
-                    "cuStreamCreate on device " + ordinal);
+        try {
+            CallerContext.keep(
+                    this,
+                    () -> Cuda.check(
+                            JCudaDriver.cuStreamCreate(idle, CUstream_flags.CU_STREAM_NON_BLOCKING),
+                            "cuStreamCreate on device " + ordinal));
         } catch (Throwable e) {
             JCudaDriver.cuDevicePrimaryCtxRelease(device);
             throw e;

@@ -103,7 +103,7 @@ final class DeviceMemory {
         if (kept.isEmpty() || ProcessFault.isThere() || running.getAsBoolean()) {
             return;
         }
-        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
+        CallerContext.tryKeep(ranks.leader(), () -> {
             boolean sound = ranks.leader().fault() == CUresult.CUDA_SUCCESS;
             for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
                 int result = memory.getAsInt();
@@ -111,7 +111,7 @@ final class DeviceMemory {
                     Cuda.check(result, "freeing memory of an arena");
                 }
             }
-        }
+        });
     }
 
     /** Copies from the host to a device. */
