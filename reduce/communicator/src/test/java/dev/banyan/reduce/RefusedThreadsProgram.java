@@ -61,7 +61,6 @@ final class RefusedThreadsProgram {
         Config config = Config.builder()
                 .set("BANYAN_TIMEOUT_MS", "900000")
                 .set("BANYAN_THREADS", "3")
-                .set("BANYAN_PLAN_CACHE", "0")
                 .build();
         try (Arena arena = Arena.ofShared();
                 Communicator communicator = Communicator.onHost(machine, config)) {
