@@ -66,7 +66,7 @@ public class StorePushPull {
     @Param({"0"})
     public String reproducible = "0";
 
-    /** Whether a trace recorder listens. It keeps all events. */
+    /** True if a trace recorder listens. It keeps all events. */
     @Param({"false"})
     public boolean traced;
 

@@ -67,7 +67,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final List<ProcessGroup> groups;
     private final Leaders leaders;
     private final int devices;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     private final CallQueue queue;
@@ -83,7 +83,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final @Nullable MachineDevices joined;
 
     /**
-     * Whether all processes have the same number of devices and kind of memory. If not, one device of each leads, and
+     * True if all processes have the same number of devices and kind of memory. If not, one device of each leads, and
      * all processes cut arrays into pieces, even a process that could do without.
      */
     private final boolean alike;

@@ -37,7 +37,7 @@ final class MachineReduction implements AutoCloseable {
     private final MpiProcesses leaders;
 
     private final boolean leads;
-    /** Whether there is no other machine. */
+    /** True if there is no other machine. */
     private final boolean isAlone;
 
     private MachineReduction(Job job, Config config, MpiProcesses all) {

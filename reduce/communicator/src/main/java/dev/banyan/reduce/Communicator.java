@@ -109,7 +109,7 @@ public final class Communicator implements AutoCloseable {
     private final boolean ownsBackend;
     /** The ranks of this process. */
     private final RankRange held;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     private final CallQueue queue;

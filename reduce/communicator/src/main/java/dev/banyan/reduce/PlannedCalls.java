@@ -40,7 +40,7 @@ final class PlannedCalls implements AutoCloseable {
     private final int ranks;
     /** The ranks of this process. */
     private final RankRange held;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     /** Why NCCL was not taken; each reason is logged once. */

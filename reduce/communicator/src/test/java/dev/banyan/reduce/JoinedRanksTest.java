@@ -452,6 +452,11 @@ class JoinedRanksTest {
         }
 
         @Override
+        public List<String> busIds() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
         public Backend open(Machine machine, Config config, int... devices) {
             throw new UnsupportedOperationException();
         }

@@ -409,7 +409,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         queue.update(updates, completion);
     }
 
-    /** Whether the backend is not known to have nothing to do on its devices. */
+    /** Returns whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
         return CallerContext.tryKeep(
                 ranks.leader(),
@@ -424,14 +424,17 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
     }
 
-    /** Whether a call that frees memory on the backend's devices would wait for work of this backend or of another. */
+    /**
+     * Returns whether a call that frees memory on the backend's devices would wait for work of this backend or of
+     * another.
+     */
     private boolean wouldWait() {
         synchronized (LIVING) {
             return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
         }
     }
 
-    /** Whether that is to change soon, as the work of other backends ends or times out. */
+    /** Returns whether that is to change soon, as the work of other backends ends or times out. */
     private boolean wouldWaitForSoundBackends() {
         synchronized (LIVING) {
             return LIVING.stream()

@@ -150,7 +150,7 @@ final class CudaDevice implements AutoCloseable {
         return error();
     }
 
-    /** Whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
+    /** Returns whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
     boolean isFaulty() {
         return error() != CUresult.CUDA_SUCCESS;
     }

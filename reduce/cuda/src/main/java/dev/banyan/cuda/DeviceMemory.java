@@ -151,7 +151,7 @@ final class DeviceMemory {
         return frees.get();
     }
 
-    /** Whether bytes are within one piece of memory that was allocated here on a rank's device. */
+    /** Returns whether bytes are within one piece of memory that was allocated here on a rank's device. */
     boolean holds(int rank, long address, long bytes) {
         Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
         return below != null

@@ -363,7 +363,7 @@ final class LaunchQueue {
         runs.stop(executable);
     }
 
-    /** Whether a stream of launches is not known to have come to its end. */
+    /** Returns whether a stream of launches is not known to have come to its end. */
     boolean isBusy() {
         return graphLauncher.isBusy() || programLauncher.isBusy();
     }

@@ -39,7 +39,7 @@ class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private int met;
-    /** Whether the call that meets the fault has ended, so that no further time passes. */
+    /** True if the call that meets the fault has ended, so that no further time passes. */
     private volatile boolean isOver;
 
     private enum Kind {
