@@ -27,7 +27,7 @@ final class BanyanJsonReader {
     private final String source;
     private final JsonParser parser;
 
-    /** Where the key of the value that is being read stands. */
+    /** The place of the key whose value is being read. */
     private JsonLocation keyPlace = JsonLocation.NA;
 
     private @Nullable String name;

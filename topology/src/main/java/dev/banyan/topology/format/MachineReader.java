@@ -159,7 +159,7 @@ public final class MachineReader {
         return true;
     }
 
-    /** What to call a machine whose description does not name it: the last segment of the source. */
+    /** Returns a name for a machine whose description has none: the last segment of the source. */
     static String machineName(String source) {
         return source.substring(Math.max(source.lastIndexOf('/'), source.lastIndexOf('\\')) + 1);
     }

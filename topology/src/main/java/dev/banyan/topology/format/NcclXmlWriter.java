@@ -208,7 +208,7 @@ final class NcclXmlWriter {
         return attributes;
     }
 
-    /** What the reader makes of such attributes. */
+    /** Returns the width that the reader derives from such attributes. */
     private static PciSpeed.Width width(Map<String, String> attributes) {
         XmlElement element = new XmlElement("", "pci", new XmlText.Place(1, 1));
         element.attributes.putAll(attributes);

@@ -521,7 +521,7 @@ final class TopoTableParser {
         return "";
     }
 
-    // What the whole must fulfil.
+    // Checks of the whole table.
 
     /**
      * {@code topo -mp} prints the same table without NVLinks and a legend without the NV# line. The
