@@ -98,7 +98,7 @@ public final class Communicator implements AutoCloseable {
             "Limits how long a collective may take before it fails on every rank.");
 
     private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
-    /** What the backend gets beyond the timeout, to report it itself. */
+    /** The time that the backend gets beyond the timeout, to report the timeout itself. */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
     private static final AtomicInteger COUNT = new AtomicInteger();

@@ -76,7 +76,7 @@ final class DlcHeaderParser {
         return ids;
     }
 
-    /** Who took part, if the lines said so. */
+    /** Returns the nodes of the run, if the lines named them. */
     Optional<DlcHeader> header() {
         if (workers == 0 || servers == 0) {
             return Optional.empty();
@@ -99,7 +99,7 @@ final class DlcHeaderParser {
                         : serving));
     }
 
-    /** Who takes part in messages, where no line said it. */
+    /** Returns the nodes of messages, for a file whose lines name none. */
     DlcHeader derived(List<DlcRecord> records) {
         List<DlcMessage> messages = new DlcTrace(DlcHeader.of(role, hostname, 0, 0), records)
                 .messages()

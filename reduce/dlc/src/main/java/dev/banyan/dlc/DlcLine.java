@@ -5,7 +5,7 @@ final class DlcLine {
     private final String source;
     private final int line;
     private final String text;
-    /** Where the last word began, and what comes after it. */
+    /** The begin of the last word, and the position behind it. */
     private int begin;
 
     private int end;
@@ -64,7 +64,7 @@ final class DlcLine {
                         : "from " + least + " to " + most));
     }
 
-    /** What is wrong with the last word. */
+    /** Returns an error about the last word. */
     DlcException wrong(String problem) {
         return new DlcException(source, line, begin + 1, problem);
     }

@@ -21,9 +21,9 @@ import java.util.stream.Stream;
 abstract class BlockExecutable implements Executable, WorkerPool.Task {
     /** Two cache lines, as processors fetch neighbours. */
     private static final int LONGS_PER_LINES = 16;
-    /** Where the end of the time is, behind the next block of a range. */
+    /** Index of the deadline, behind the next block of a range. */
     private static final int DEADLINE = 1;
-    /** Where 1 is if the range's own thread works in it, behind that. */
+    /** Index of a word that is 1 while the range's own thread works in it. */
     private static final int ATTENDED = 2;
 
     /** Some microseconds: what another core has in its cache is worth waiting for, unless that core is gone. */
@@ -119,7 +119,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
             }
             begin(inputs, outputs);
             long deadline = System.nanoTime() + timeoutNanos;
-            // What is as it was is not written: workers have it in their caches.
+            // A value that has not changed is not written, because workers have it in their caches.
             if (late || failed) {
                 late = false;
                 failed = false;
