@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.CollectiveAbortedException;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
@@ -651,7 +652,7 @@ public final class Communicator implements AutoCloseable {
      * after a failure or {@link #close}.
      */
     public void abort() {
-        queue.fail(new IllegalStateException("Communicator.abort was called"));
+        queue.fail(new CollectiveAbortedException("Communicator.abort was called"));
         planned.abort();
     }
 

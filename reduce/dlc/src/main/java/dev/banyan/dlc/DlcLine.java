@@ -1,5 +1,7 @@
 package dev.banyan.dlc;
 
+import dev.banyan.InputException;
+
 /** A line of a trace, taken word by word. Not safe for use from several threads at once. */
 final class DlcLine {
     private final String source;
@@ -65,7 +67,7 @@ final class DlcLine {
     }
 
     /** Returns an error about the last word. */
-    DlcException wrong(String problem) {
-        return new DlcException(source, line, begin + 1, problem);
+    InputException wrong(String problem) {
+        return new InputException(source, line, begin + 1, problem);
     }
 }

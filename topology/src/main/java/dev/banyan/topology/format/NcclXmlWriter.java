@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -54,7 +55,7 @@ final class NcclXmlWriter {
         try {
             // Attributes may come from anywhere: what is written must be readable.
             new NcclXmlFormat(StatedSpeeds.NONE).read(machine.name(), text);
-        } catch (MachineFormatException e) {
+        } catch (InputException e) {
             throw new IllegalArgumentException(
                     "NCCL's files cannot express this machine (" + e.getMessage() + "); write JSON instead", e);
         }
@@ -215,7 +216,7 @@ final class NcclXmlWriter {
         try {
             SpeedChoice choice = new SpeedChoice(StatedSpeeds.NONE, Optional.empty());
             return new PciSpeed(choice, new Warnings()).of(element);
-        } catch (MachineFormatException e) {
+        } catch (InputException e) {
             // Attributes of another source that NCCL would not understand: they are replaced.
             return new PciSpeed.Width(0, -1);
         }

@@ -1,5 +1,6 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.backend.CollectiveAbortedException;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -139,7 +140,7 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
                         + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms; give it more time by BANYAN_TIMEOUT_MS");
             }
             if (aborted) {
-                throw new IllegalStateException("the collective was aborted");
+                throw new CollectiveAbortedException("the collective was aborted");
             }
         } finally {
             if (!stuck) {
