@@ -8,7 +8,6 @@ import dev.banyan.schedule.type.ReduceOp;
  *
  * @param type the type of the elements
  * @param op how two values are combined; never {@link ReduceOp#AVG}
- * @param integerMean whether sums of integers are wider than the type, since they are divided
  * @param code the expression, as {@link Expression#code} has it
  * @param inputs number of inputs
  * @param inPlace whether the inputs are the first outputs, too; they are not repeated among the addresses then
@@ -16,11 +15,4 @@ import dev.banyan.schedule.type.ReduceOp;
  * @param wideOutput whether the output is private memory of {@link LoopLanes} as they are in the loop
  */
 record LoopShape(
-        DataType type,
-        ReduceOp op,
-        boolean integerMean,
-        String code,
-        int inputs,
-        boolean inPlace,
-        int outputs,
-        boolean wideOutput) {}
+        DataType type, ReduceOp op, String code, int inputs, boolean inPlace, int outputs, boolean wideOutput) {}
