@@ -20,7 +20,7 @@ public record Figure(
         String name, Map<String, String> of, String unit, double median, double least, double greatest, int samples) {
     public Figure {
         Objects.requireNonNull(name, "name");
-        Objects.requireNonNull(of, "of");
+        of.values().forEach(value -> Objects.requireNonNull(value, "of"));
         Objects.requireNonNull(unit, "unit");
     }
 

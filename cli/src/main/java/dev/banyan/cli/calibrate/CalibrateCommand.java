@@ -36,7 +36,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "calibrate",
         description = {
-            "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) or banyan gpu-day"
+            "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) or scripts/gpu-day.sh"
                     + " measured on a machine.",
             "Constants that were not measured come from another profile; every value names its source."
         },
@@ -54,7 +54,7 @@ public final class CalibrateCommand extends Subcommand {
             paramLabel = "FILE|FOLDER",
             description = {
                 "What p2pBandwidthLatencyTest printed, or a part of it that holds whole matrices; or a folder that"
-                        + " banyan gpu-day wrote, which holds that, the machine, and more."
+                        + " scripts/gpu-day.sh wrote, which holds that, the machine, and more."
             })
     private Path from = Path.of(""); // replaced by picocli
 
@@ -134,13 +134,13 @@ public final class CalibrateCommand extends Subcommand {
     }
 
     private void calibrateByDay() {
-        DayFolder day = DayFolder.read(from);
+        DayFolder day = new DayFolder(from);
         Machine measured = machine(day);
         Profile rest = base == null ? Profiles.of(measured) : base;
         String called = name == null ? measured.name() + "-measured" : name;
         Calibration calibration = DayConstants.calibrate(day, measured, rest, called);
         if (day.isQuick()) {
-            remarkAside(null, List.of(from + " was measured with --quick, so that its figures mean nothing"));
+            remarkAside(null, List.of(from + " was measured with -q, so that its figures mean nothing"));
         }
         answer(measured, calibration, rest, () -> printDay(calibration, rest));
     }

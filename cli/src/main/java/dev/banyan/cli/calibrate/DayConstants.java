@@ -16,7 +16,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Computes constants from a folder of {@code banyan gpu-day}.
+ * Computes constants from a folder of {@code scripts/gpu-day.sh}.
  *
  * <ul>
  *   <li>Those of links, and {@code host.duplex}, from its probe, as {@link Calibration} does.

@@ -62,7 +62,7 @@ public final class PageCommand extends Subcommand {
             names = "--results",
             paramLabel = "FILE",
             description = "Measured all_reduce times to draw beside the predicted ones: the JSON output of 'banyan"
-                    + " bench', what nccl-tests print, or the folder of 'banyan gpu-day'. May be given again.")
+                    + " bench', what nccl-tests print, or the folder of scripts/gpu-day.sh. May be given again.")
     private List<Path> results = List.of();
 
     @Option(

@@ -63,7 +63,7 @@ final class RefusedThreadsProgram {
                 .set("BANYAN_THREADS", "3")
                 .build();
         try (Arena arena = Arena.ofShared();
-                Communicator communicator = Communicator.create(machine, config)) {
+                Communicator communicator = Communicator.onHost(machine, config)) {
             List<MemorySegment> buffers = new ArrayList<>();
             for (int r = 0; r < RANKS; r++) {
                 MemorySegment buffer = arena.allocate(4L * COUNT, 64);

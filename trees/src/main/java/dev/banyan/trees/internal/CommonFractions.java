@@ -24,7 +24,7 @@ public final class CommonFractions {
         return denominator;
     }
 
-    /** Whether none is below 0. */
+    /** Returns whether none is below 0. */
     boolean nonNegative() {
         return Arrays.stream(numerators).allMatch(numerator -> numerator.signum() >= 0);
     }

@@ -66,7 +66,7 @@ final class RingPacking {
         return widths.values().stream().reduce(BigFraction.ZERO, BigFraction::add);
     }
 
-    /** Whether the rings need all that leads out of some rank, so that no rings can be wider together. */
+    /** Returns whether the rings need all that leads out of some rank, so that no rings can be wider together. */
     private boolean fillsSomeRank(Map<List<Integer>, BigFraction> widths) {
         BigFraction sum = sum(widths);
         return IntStream.range(0, n)

@@ -25,7 +25,7 @@ final class ColumnGeneration {
         wires = paths.wires();
     }
 
-    /** Whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
+    /** Returns whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
     boolean canComeFirst(PriceBound prices) {
         return prices.greatest() < paths.greatestPrice() / (8 * SECOND_PRICES_TO_ONE);
     }

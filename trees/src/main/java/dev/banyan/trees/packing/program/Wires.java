@@ -31,7 +31,7 @@ final class Wires {
         return network;
     }
 
-    /** Whether each wire is a link, not an arc. */
+    /** Returns whether each wire is a link, not an arc. */
     boolean areLinks() {
         return network.symmetric();
     }
