@@ -61,7 +61,7 @@ final class Fusion {
         this.type = type;
         this.op = op;
         // The reciprocal of a power of two is exact, and a product takes a fraction of a quotient's time.
-        mean = Integer.bitCount(divisor) == 1 ? Expression.SCALED : Expression.MEAN;
+        mean = Integer.bitCount(divisor) == 1 ? LoopShape.SCALED : LoopShape.MEAN;
         rounds = type == DataType.BF16 && op != ReduceOp.MIN && op != ReduceOp.MAX;
         widening = LoopLanes.of(type, op).widening();
     }

@@ -163,7 +163,7 @@ final class LoopGenerator {
                     .laload()
                     .lstore(addresses[a]);
         }
-        if (shape.code().indexOf(Expression.MEAN) >= 0 || shape.code().indexOf(Expression.SCALED) >= 0) {
+        if (shape.code().indexOf(LoopShape.MEAN) >= 0 || shape.code().indexOf(LoopShape.SCALED) >= 0) {
             loadDivisors();
         }
         Label end = code.newLabel();
@@ -191,7 +191,7 @@ final class LoopGenerator {
         code.iload(DIVISOR_SLOT).i2l();
         invoke(VALUES, CD_long);
         code.astore(divisors);
-        if (shape.code().indexOf(Expression.SCALED) >= 0) {
+        if (shape.code().indexOf(LoopShape.SCALED) >= 0) {
             constant(BROADCAST);
             code.lconst_1();
             invoke(VALUES, CD_long);
@@ -253,7 +253,7 @@ final class LoopGenerator {
         int input = 0;
         for (int i = 0; i < expression.length(); i++) {
             switch (expression.charAt(i)) {
-                case Expression.INPUT -> {
+                case LoopShape.INPUT -> {
                     if (lanes.widening() == 1) {
                         load(input);
                     } else {
@@ -261,20 +261,20 @@ final class LoopGenerator {
                     }
                     input++;
                 }
-                case Expression.WIDE -> {
+                case LoopShape.WIDE -> {
                     constant(LOAD_WIDE);
                     address(input++, true, part);
                     invoke(VALUES, CD_long);
                 }
-                case Expression.FOLD -> {
+                case LoopShape.FOLD -> {
                     code.astore(vector);
                     constant(OPERATOR);
                     code.aload(vector).invokevirtual(VECTOR, "lanewise", MethodTypeDesc.of(VECTOR, BINARY, VECTOR));
                     cast(VALUES);
                 }
-                case Expression.MEAN -> divisors("div");
-                case Expression.SCALED -> divisors("mul");
-                case Expression.ROUNDED -> {
+                case LoopShape.MEAN -> divisors("div");
+                case LoopShape.SCALED -> divisors("mul");
+                case LoopShape.ROUNDED -> {
                     code.astore(vector);
                     round(vector);
                 }

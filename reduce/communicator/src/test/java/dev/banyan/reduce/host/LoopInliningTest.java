@@ -74,7 +74,7 @@ class LoopInliningTest {
     }
 
     private static LoopShape mean(DataType type, int inputs) {
-        char quotient = Integer.bitCount(inputs) > 1 ? Expression.MEAN : Expression.SCALED;
+        char quotient = Integer.bitCount(inputs) > 1 ? LoopShape.MEAN : LoopShape.SCALED;
         return new LoopShape(type, ReduceOp.SUM, "x" + "x+".repeat(inputs - 1) + quotient, inputs, true, 0, false);
     }
 
