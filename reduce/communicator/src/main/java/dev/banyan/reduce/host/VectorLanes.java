@@ -82,16 +82,6 @@ final class VectorLanes {
         return IntVector.broadcast(IntVector.SPECIES_PREFERRED, lane);
     }
 
-    /** Returns a constant of loops. */
-    static LongVector longs(long lane) {
-        return LongVector.broadcast(LongVector.SPECIES_PREFERRED, lane);
-    }
-
-    /** Returns a constant of loops. */
-    static DoubleVector doubles(double lane) {
-        return DoubleVector.broadcast(DoubleVector.SPECIES_PREFERRED, lane);
-    }
-
     static <E> Vector<E> load(VectorSpecies<E> species, long address) {
         return species.fromMemorySegment(MEMORY, address, ORDER);
     }
