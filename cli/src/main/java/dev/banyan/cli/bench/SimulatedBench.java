@@ -21,6 +21,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
@@ -262,7 +263,7 @@ final class SimulatedBench implements Bench {
     private void write(OutputFile file, Predictions predictions, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(chunks.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
-        double us = predictions.simulator(calls).run(jobs, timeline).endUs();
+        double us = chunks.simulatorOf(calls).run(jobs, timeline).endUs();
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",

@@ -2,12 +2,9 @@ package dev.banyan.cli.plot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.awt.Color;
-import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import javax.imageio.ImageIO;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,18 +26,9 @@ class PictureTest {
     }
 
     @Test
-    void pngHasACanvasPerChart() throws IOException {
-        Path file = folder.resolve("two.PNG");
-        new Picture(List.of(chart("above"), chart("below"))).write(PlotFile.of(file));
-        BufferedImage image = ImageIO.read(file.toFile());
-        assertThat(image.getWidth()).isEqualTo(Picture.WIDTH);
-        assertThat(image.getHeight()).isEqualTo(2 * Picture.HEIGHT);
-    }
-
-    @Test
     void svgHasTheNamesOfAllCurves() throws Exception {
         Path file = folder.resolve("one.svg");
-        new Picture(List.of(chart("alone"))).write(PlotFile.of(file));
+        new Picture(List.of(chart("alone"))).write(new PlotFile(file));
         DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();
         factory.setFeature("http://apache.org/xml/features/nonvalidating/load-external-dtd", false);
         String text = factory.newDocumentBuilder()
@@ -54,25 +42,14 @@ class PictureTest {
     @Test
     void aCurveBehindAnotherIsSeen() throws IOException {
         List<Curve.Point> same = List.of(new Curve.Point(1, 10), new Curve.Point(100, 90));
-        Curve other = new Curve("other", List.of(new Curve.Point(1, 50), new Curve.Point(100, 50)));
-        assertThat(pixels(List.of(new Curve("first", same), other), LineChart.COLORS[0]))
-                .isGreaterThan(200);
-        assertThat(pixels(List.of(new Curve("first", same), new Curve("second", same), other), LineChart.COLORS[0]))
-                .isGreaterThan(1000);
-    }
-
-    private int pixels(List<Curve> curves, Color color) throws IOException {
-        Path file = folder.resolve("curves.png");
-        LineChart chart = new LineChart("", new Axis("", Scale.COUNT), new Axis("", Scale.LINEAR), curves);
-        new Picture(List.of(chart)).write(PlotFile.of(file));
-        BufferedImage image = ImageIO.read(file.toFile());
-        int found = 0;
-        for (int x = 0; x < image.getWidth(); x++) {
-            for (int y = 0; y < image.getHeight(); y++) {
-                found += image.getRGB(x, y) == color.getRGB() ? 1 : 0;
-            }
-        }
-        return found;
+        Path file = folder.resolve("curves.svg");
+        new Picture(List.of(new LineChart(
+                        "",
+                        new Axis("", Scale.COUNT),
+                        new Axis("", Scale.LINEAR),
+                        List.of(new Curve("first", same), new Curve("second", same)))))
+                .write(new PlotFile(file));
+        assertThat(file).content().containsPattern("#0072b2\" fill=\"none\"><path d=\"[^\"]+\" stroke-width=\"6\"");
     }
 
     @ParameterizedTest

@@ -40,7 +40,7 @@ final class GradientExchange {
                 .map(size -> bySize.computeIfAbsent(
                         size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
-        Simulator simulator = calls.simulator(keys);
+        Simulator simulator = calls.costs().simulatorOf(keys);
         Simulation together = simulator.run(Calls.together(keys));
         Map<Long, Double> alone = new HashMap<>();
         double oneByOneUs = 0;

@@ -53,7 +53,7 @@ final class Recording implements SimulationListener {
             planned = calls.plan(planned.choice().withChunkBytes(chunkBytes), elements);
         }
         Recording recording = new Recording();
-        Simulator simulator = calls.simulator(List.of(planned));
+        Simulator simulator = calls.costs().simulator(planned.links());
         double us =
                 simulator.run(List.of(Job.of(planned.schedule())), recording).endUs();
         return recording.playback(
