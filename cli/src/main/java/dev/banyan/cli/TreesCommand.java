@@ -14,7 +14,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
-import dev.banyan.trees.render.DotForest;
 import dev.banyan.trees.render.SvgPacking;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -53,7 +52,6 @@ final class TreesCommand extends Subcommand {
     enum Format {
         table,
         json,
-        dot,
         svg,
         msccl,
         markdown
@@ -119,7 +117,7 @@ final class TreesCommand extends Subcommand {
 
     @Option(
             names = "--format",
-            description = "table, json, dot, svg or msccl; of --all-subsets table, json or markdown (default: table).")
+            description = "table, json, svg or msccl; of --all-subsets table, json or markdown (default: table).")
     private Format format = Format.table;
 
     @Override
@@ -204,10 +202,6 @@ final class TreesCommand extends Subcommand {
         PrintWriter out = out();
         switch (format) {
             case json -> Json.print(out, answer(RunContext.of(chosen.machine()), report));
-            case dot -> {
-                remarkAside(chosen.remark(), warnings);
-                out.print(DotForest.of(plan.forest(), chosen.links()));
-            }
             case svg -> {
                 remarkAside(chosen.remark(), warnings);
                 out.print(SvgPacking.of(

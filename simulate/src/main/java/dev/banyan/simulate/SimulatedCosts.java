@@ -83,7 +83,7 @@ public final class SimulatedCosts implements CostModel {
         return simulators.computeIfAbsent(links, paths -> new Simulator(network, paths, profile));
     }
 
-    /** Returns the simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
+    /** Returns the simulator of several calls: a pair of ranks takes the paths of the first call that names some. */
     public Simulator simulatorOf(List<PlannedSchedule> calls) {
         Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
         for (PlannedSchedule call : calls) {
