@@ -66,7 +66,6 @@ class ArchitectureTest {
                     "dev.banyan.topology..",
                     "java..",
                     "javax.xml.stream..",
-                    "org.ojalgo..",
                     "org.apache.commons.numbers..",
                     "org.jspecify..");
 

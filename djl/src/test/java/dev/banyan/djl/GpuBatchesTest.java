@@ -11,6 +11,7 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaException;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.kvstore.StoreSettings;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
@@ -192,7 +193,7 @@ class GpuBatchesTest {
 
     private MemorySegment results() {
         // It ends after all batches, which are before it in the streams.
-        gpus.broadcast(gpus.allocateAll(Float.BYTES), 1, DataType.F32, 0);
+        gpus.run(CollectiveCall.broadcast(gpus.allocateAll(Float.BYTES), 1, DataType.F32));
         long bytes = gradients.stream()
                 .mapToLong(arrays -> arrays.count() * Float.BYTES)
                 .sum();

@@ -28,7 +28,7 @@ public final class Effort {
         return quick;
     }
 
-    /** Whether the time is over. */
+    /** Returns whether the time is over. */
     boolean isOver() {
         return System.nanoTime() - end >= 0;
     }

@@ -208,7 +208,7 @@ final class Gpu implements AutoCloseable {
         return 1e3 * millis[0];
     }
 
-    /** Whether the driver lets this GPU's kernels and copies reach another's memory. */
+    /** Returns whether the driver lets this GPU's kernels and copies reach another's memory. */
     boolean canReach(Gpu other) {
         int[] can = new int[1];
         check(JCudaDriver.cuDeviceCanAccessPeer(can, device, other.device), "cuDeviceCanAccessPeer");

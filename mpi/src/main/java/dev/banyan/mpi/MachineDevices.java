@@ -105,13 +105,14 @@ final class MachineDevices implements AutoCloseable {
         Joined joined;
         try {
             joined = join(job, whole, local, config);
-        } catch (RuntimeException e) {
-            job.close();
+        } catch (Throwable e) {
+            job.abandon();
             throw e;
         }
         try {
             return new MachineDevices(joined, config);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            job.fail();
             joined.backend().close();
             throw e;
         }

@@ -3,11 +3,8 @@ package dev.banyan.mpi;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import dev.banyan.config.internal.NativeFunction;
 import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /**
  * The functions of Open MPI that Banyan calls. All return an error code. Handles (communicators, types, operations)
@@ -39,36 +36,10 @@ enum MpiCall {
     /** An extension of Open MPI, which a library may lack; it returns 1 or 0 in place of a code. */
     CUDA_SUPPORT("MPIX_Query_cuda_support");
 
-    private final String symbol;
-    /** Takes the address of the function and an array of its arguments, and returns the code. */
     @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
-    private final MethodHandle handle;
+    final NativeFunction function;
 
-    @SuppressWarnings("restricted")
     MpiCall(String symbol, MemoryLayout... arguments) {
-        this.symbol = symbol;
-        handle = Linker.nativeLinker()
-                .downcallHandle(FunctionDescriptor.of(JAVA_INT, arguments))
-                .asSpreader(Object[].class, arguments.length);
-    }
-
-    String symbol() {
-        return symbol;
-    }
-
-    /**
-     * Calls the function at an address.
-     *
-     * @param arguments the arguments of the C function: segments and ints
-     * @return the code that it returns
-     */
-    int invoke(MemorySegment function, Object... arguments) {
-        try {
-            return (int) handle.invokeExact(function, arguments);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("native functions throw no checked exceptions", e);
-        }
+        function = NativeFunction.of(symbol, arguments);
     }
 }

@@ -50,7 +50,8 @@ final class MpiLibrary {
     private MpiLibrary(SymbolLookup symbols, String name) {
         this.symbols = symbols;
         for (MpiCall call : EnumSet.complementOf(EnumSet.of(MpiCall.CUDA_SUPPORT))) {
-            functions.put(call, symbols.find(call.symbol()).orElseThrow(() -> lacks(name, call.symbol())));
+            functions.put(
+                    call, symbols.find(call.function.symbol()).orElseThrow(() -> lacks(name, call.function.symbol())));
         }
         if (symbols.find("ompi_mpi_comm_world").isEmpty()) {
             throw lacks(name, "ompi_mpi_comm_world");
@@ -99,7 +100,7 @@ final class MpiLibrary {
     void call(MpiCall call, Object... arguments) {
         int code = function(call, arguments);
         if (code != 0) {
-            throw new MpiException(call.symbol() + " failed: " + explain(code)
+            throw new MpiException(call.function.symbol() + " failed: " + explain(code)
                     + "; the errors of the other processes may show the reason");
         }
     }
@@ -132,8 +133,8 @@ final class MpiLibrary {
     /** Returns whether MPI reports that it accepts addresses of CUDA devices. */
     boolean isCudaAware() {
         MpiCall query = MpiCall.CUDA_SUPPORT;
-        return symbols.find(query.symbol())
-                .map(function -> query.invoke(function) == 1)
+        return symbols.find(query.function.symbol())
+                .map(function -> query.function.invoke(function) == 1)
                 .orElse(false);
     }
 
@@ -147,6 +148,6 @@ final class MpiLibrary {
     }
 
     private int function(MpiCall call, Object... arguments) {
-        return call.invoke(Objects.requireNonNull(functions.get(call)), arguments);
+        return call.function.invoke(Objects.requireNonNull(functions.get(call)), arguments);
     }
 }

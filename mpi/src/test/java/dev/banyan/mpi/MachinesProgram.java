@@ -59,7 +59,7 @@ final class MachinesProgram {
         int cases = 0;
         int devices = DEVICES * all.size();
         Machine pair = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        try (Communicator local = Communicator.create(pair, world.config());
+        try (Communicator local = Communicator.onHost(pair, world.config());
                 MachineDevices joined = Objects.requireNonNull(MachineDevices.join(
                         world,
                         all,

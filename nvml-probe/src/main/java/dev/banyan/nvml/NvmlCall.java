@@ -3,11 +3,8 @@ package dev.banyan.nvml;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import dev.banyan.config.internal.NativeFunction;
 import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /**
  * The functions of NVML that Banyan calls. All return {@code nvmlReturn_t}; {@code unsigned int} and enums are 32 bits,
@@ -38,36 +35,10 @@ enum NvmlCall {
     /** Since driver 455: older drivers report only the bus id. */
     LINK_REMOTE_TYPE("nvmlDeviceGetNvLinkRemoteDeviceType", ADDRESS, JAVA_INT, ADDRESS);
 
-    private final String symbol;
-    /** Takes the address of the function and an array of its arguments, and returns the code. */
     @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
-    private final MethodHandle handle;
+    final NativeFunction function;
 
-    @SuppressWarnings("restricted")
     NvmlCall(String symbol, MemoryLayout... arguments) {
-        this.symbol = symbol;
-        handle = Linker.nativeLinker()
-                .downcallHandle(FunctionDescriptor.of(JAVA_INT, arguments))
-                .asSpreader(Object[].class, arguments.length);
-    }
-
-    String symbol() {
-        return symbol;
-    }
-
-    /**
-     * Calls the function at an address.
-     *
-     * @param arguments the arguments of the C function: segments and ints
-     * @return the code that it returns
-     */
-    int invoke(MemorySegment function, Object... arguments) {
-        try {
-            return (int) handle.invokeExact(function, arguments);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("native functions throw no checked exceptions", e);
-        }
+        function = NativeFunction.of(symbol, arguments);
     }
 }

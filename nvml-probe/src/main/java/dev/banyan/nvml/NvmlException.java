@@ -11,7 +11,7 @@ final class NvmlException extends RuntimeException {
      * @param code the code that the call returned
      */
     NvmlException(NvmlCall call, String subject, int code) {
-        super((subject.isEmpty() ? "" : subject + ": ") + call.symbol() + " says " + NvmlReturn.explain(code));
+        super((subject.isEmpty() ? "" : subject + ": ") + call.function.symbol() + " says " + NvmlReturn.explain(code));
         this.code = code;
     }
 

@@ -74,14 +74,16 @@ final class NvmlLibrary implements AutoCloseable {
 
     private void bind(SymbolLookup symbols) {
         for (NvmlCall call : NvmlCall.values()) {
-            symbols.find(call.symbol()).ifPresent(address -> functions.put(call, address));
+            symbols.find(call.function.symbol()).ifPresent(address -> functions.put(call, address));
         }
     }
 
     /** Calls a function and returns its code. */
     int call(NvmlCall call, Object... arguments) {
         MemorySegment function = functions.get(call);
-        return function == null ? NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code() : call.invoke(function, arguments);
+        return function == null
+                ? NvmlReturn.ERROR_FUNCTION_NOT_FOUND.code()
+                : call.function.invoke(function, arguments);
     }
 
     /** Unloads the library. */

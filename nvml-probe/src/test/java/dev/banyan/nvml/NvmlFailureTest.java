@@ -55,18 +55,18 @@ class NvmlFailureTest {
         // Three of the devices, to be quick.
         String three = p3.replaceAll("(?m)^(gpu|links?) [3-7] .*\n|^level (. [3-7]|[3-7] .) .*\n", "");
         for (NvmlCall call : NvmlCall.values()) {
-            standIn.play(three + "fail " + call.symbol() + " " + value.code() + "\n");
+            standIn.play(three + "fail " + call.function.symbol() + " " + value.code() + "\n");
             MachineProbe.Answer answer = standIn.probe();
             String named = "NVML_" + value.name() + ": ";
             switch (answer) {
                 case Unusable(String reason) -> {
                     assertOneSentence(reason);
-                    assertThat(reason).contains(call.symbol() + " says " + named);
+                    assertThat(reason).contains(call.function.symbol() + " says " + named);
                 }
                 case Absent(String reason) -> {
                     assertOneSentence(reason);
                     assertThat(value).isEqualTo(NvmlReturn.ERROR_DRIVER_NOT_LOADED);
-                    assertThat(reason).contains(call.symbol() + " says " + named);
+                    assertThat(reason).contains(call.function.symbol() + " says " + named);
                 }
                 case MachineProbe.Found(Machine machine) -> {
                     assertThat(machine.size()).isEqualTo(3);
@@ -107,14 +107,14 @@ class NvmlFailureTest {
             })
     void oneDeviceThatFailsIsLeftOut(NvmlReturn value) {
         for (NvmlCall call : OF_DEVICES) {
-            Machine machine = standIn.play(p3 + "fail " + call.symbol() + " " + value.code() + " 3\n")
+            Machine machine = standIn.play(p3 + "fail " + call.function.symbol() + " " + value.code() + " 3\n")
                     .found();
             assertThat(machine.devices())
                     .hasSize(7)
                     .noneMatch(device -> device.name().equals("GPU3"));
             assertThat(machine.warnings())
                     .anySatisfy(warning -> assertThat(warning)
-                            .startsWith("GPU3: " + call.symbol() + " says NVML_" + value.name())
+                            .startsWith("GPU3: " + call.function.symbol() + " says NVML_" + value.name())
                             .endsWith("; the GPU is left out"))
                     .anySatisfy(warning -> assertThat(warning).contains("NVLinks lead to the GPU 0000:00:1a.0"));
         }
@@ -168,7 +168,8 @@ class NvmlFailureTest {
     @Test
     void aDeviceWithoutAnythingSupportedIsStillOne() {
         StringBuilder text = new StringBuilder("driver 550.54.15\ngpu 0 0000:07:00.0 0 0 0 0 0 0 NVIDIA Something\n");
-        OPTIONAL.forEach(call -> text.append("fail ").append(call.symbol()).append(" 3\n"));
+        OPTIONAL.forEach(
+                call -> text.append("fail ").append(call.function.symbol()).append(" 3\n"));
         Machine machine = standIn.play(text.toString()).found();
         assertThat(machine.size()).isEqualTo(1);
         assertThat(machine.devices().getFirst().numa()).isEqualTo(-1);

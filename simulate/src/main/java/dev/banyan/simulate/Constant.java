@@ -129,7 +129,7 @@ public enum Constant {
         return key;
     }
 
-    /** Whether a value is possible. */
+    /** Returns whether a value is possible. */
     public boolean allows(double value) {
         return range.holds(value);
     }
@@ -139,17 +139,17 @@ public enum Constant {
         return range.words;
     }
 
-    /** Whether it is of device programs alone; older profiles do not have those. */
+    /** Returns whether it is of device programs alone; older profiles do not have those. */
     boolean isOfPrograms() {
         return key.startsWith("program.");
     }
 
-    /** Whether it is of NCCL's reduction in the switch, which profiles without these constants do not use. */
+    /** Returns whether it is of NCCL's reduction in the switch, which profiles without these constants do not use. */
     boolean isOfNvls() {
         return this == NCCL_NVLS_BASE_US || this == NCCL_NVLS_FRACTION;
     }
 
-    /** Whether calls take less time if the value is greater. */
+    /** Returns whether calls take less time if the value is greater. */
     boolean moreIsFaster() {
         return range.moreIsFaster();
     }

@@ -188,7 +188,7 @@ public final class LinkMatrix {
         return known ? lesser : weights.clone();
     }
 
-    /** Whether NVLinks alone connect all devices. False for a machine of no device. */
+    /** Returns whether NVLinks alone connect all devices. False for a machine of no device. */
     public boolean nvlinkConnected() {
         return nvlinkConnected;
     }

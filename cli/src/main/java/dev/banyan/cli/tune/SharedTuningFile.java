@@ -1,6 +1,7 @@
 package dev.banyan.cli.tune;
 
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.reduce.internal.Deadlines;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.plan.TuningFile;
 import java.io.IOException;
@@ -13,6 +14,8 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.time.Duration;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -26,9 +29,16 @@ final class SharedTuningFile {
     private static final Duration PAUSE = Duration.ofMillis(5);
 
     private final Path file;
+    private final Deadlines deadlines;
 
     SharedTuningFile(Path file) {
+        this(file, Deadlines.SYSTEM);
+    }
+
+    /** @param deadlines end the wait for another process */
+    SharedTuningFile(Path file, Deadlines deadlines) {
         this.file = file;
+        this.deadlines = deadlines;
     }
 
     /**
@@ -49,7 +59,7 @@ final class SharedTuningFile {
         return Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
     }
 
-    private static void add(Path target, Tuning section) throws IOException {
+    private void add(Path target, Tuning section) throws IOException {
         Path beside = target.resolveSibling("." + target.getFileName() + ".lock");
         try (FileChannel channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock _ = lock(channel, beside)) {
@@ -58,14 +68,19 @@ final class SharedTuningFile {
         }
     }
 
-    private static FileLock lock(FileChannel channel, Path beside) throws IOException {
-        long begin = System.nanoTime();
-        while (System.nanoTime() - begin < PATIENCE.toNanos()) {
-            FileLock lock = tried(channel);
-            if (lock != null) {
-                return lock;
+    private FileLock lock(FileChannel channel, Path beside) throws IOException {
+        AtomicBoolean late = new AtomicBoolean();
+        Future<?> deadline = deadlines.after(PATIENCE.toNanos(), () -> late.set(true));
+        try {
+            while (!late.get()) {
+                FileLock lock = tried(channel);
+                if (lock != null) {
+                    return lock;
+                }
+                LockSupport.parkNanos(PAUSE.toNanos());
             }
-            LockSupport.parkNanos(PAUSE.toNanos());
+        } finally {
+            deadline.cancel(false);
         }
         throw new IOException("another process has held the lock of " + beside + " for " + PATIENCE.toSeconds()
                 + " s; end it and run this command again");

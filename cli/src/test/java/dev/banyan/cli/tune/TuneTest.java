@@ -1,10 +1,12 @@
 package dev.banyan.cli.tune;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
 import dev.banyan.config.Config;
+import dev.banyan.reduce.internal.Deadlines;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
@@ -17,12 +19,17 @@ import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -226,5 +233,34 @@ class TuneTest {
                 .extracting(Tuning::links)
                 .containsExactlyInAnyOrderElementsOf(
                         expected.sections().stream().map(Tuning::links).toList());
+    }
+
+    /** The timer runs when the test says so: at once. */
+    private static final class Late implements Deadlines {
+        @Override
+        public long nanoTime() {
+            return 0;
+        }
+
+        @Override
+        public Future<?> after(long delayNanos, Runnable task) {
+            task.run();
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+
+    @Test
+    void aLockThatStaysIsNamed() throws IOException {
+        Path file = folder.resolve("held.ini");
+        Path beside = folder.toRealPath().resolve(".held.ini.lock");
+        Tuning section = Tuning.of(
+                Platform.simulated(Execution.CHUNKS),
+                Presets.find("p3.8xlarge").orElseThrow(),
+                Map.of(Collective.ALL_REDUCE, SizeRules.always(AlgorithmChoice.RING)));
+        try (FileChannel channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock _ = channel.lock()) {
+            assertThatThrownBy(() -> new SharedTuningFile(file, new Late()).add(section))
+                    .hasStackTraceContaining("another process has held the lock of ");
+        }
     }
 }

@@ -171,7 +171,7 @@ public final class MachineDrawing {
         return new Point(Math.clamp(x, MARGIN_X, WIDTH - MARGIN_X), Math.clamp(y, MARGIN_Y, HEIGHT - MARGIN_Y));
     }
 
-    /** Whether a node is drawn: all but hubs that lead nowhere, such as those of network cards alone. */
+    /** Returns whether a node is drawn: all but hubs that lead nowhere, such as those of network cards alone. */
     public boolean isDrawn(int node) {
         return drawn[node];
     }

@@ -69,7 +69,7 @@ final class Elements {
         };
     }
 
-    /** Whether a result is what the operation makes of some values, within one rounding for each value. */
+    /** Returns whether a result is what the operation makes of some values, within one rounding for each value. */
     static boolean isReduction(MemorySegment result, long offset, DataType type, ReduceOp op, double[] values) {
         double got = real(result, offset, type);
         double exact = switch (op) {

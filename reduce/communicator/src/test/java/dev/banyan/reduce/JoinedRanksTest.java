@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import dev.banyan.reduce.internal.joining.Joined;
+import dev.banyan.reduce.internal.joining.JoiningProvider;
+import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -14,6 +18,8 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -102,7 +108,7 @@ class JoinedRanksTest {
         List<List<byte[]>> expected;
         int n = IntStream.of(ranks).sum();
         try (Communicator whole =
-                Communicator.create(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
+                Communicator.onHost(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
             expected = cases.stream().map(each -> each.run(whole, shared)).toList();
         }
         List<List<List<byte[]>>> results = inAll(
@@ -191,15 +197,15 @@ class JoinedRanksTest {
             List<MemorySegment> roots = hasRoot ? List.of(inputs.get(root - communicator.firstRank())) : List.of();
             List<MemorySegment> rootsOut = hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
             CollectiveCall call = inPlace
-                    ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
-                    : CollectiveCall.outOfPlace(
-                            collective,
-                            root,
-                            count,
-                            type,
-                            op,
-                            collective == Collective.BROADCAST ? roots : inputs,
-                            collective == Collective.REDUCE ? rootsOut : outputs);
+                    ? CollectiveCall.of(collective, root, count, type, op, inputs)
+                    : CollectiveCall.of(
+                                    collective,
+                                    root,
+                                    count,
+                                    type,
+                                    op,
+                                    collective == Collective.BROADCAST ? roots : inputs)
+                            .into(collective == Collective.REDUCE ? rootsOut : outputs);
             return new Prepared(call, outputs);
         }
 
@@ -237,7 +243,7 @@ class JoinedRanksTest {
             }
             List<byte[]> expected = new ArrayList<>();
             try (Communicator whole =
-                    Communicator.create(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
+                    Communicator.onHost(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
                 for (Case each : cases) {
                     try (Arena arena = Arena.ofShared()) {
                         Prepared prepared = each.prepare(whole, _ -> true, arena);
@@ -297,7 +303,8 @@ class JoinedRanksTest {
             try (Arena arena = Arena.ofShared()) {
                 MemorySegment input = arena.allocate(4096, 64);
                 MemorySegment output = arena.allocate(4096, 64).fill((byte) 7);
-                joined.allReduce(List.of(input), List.of(output), 16, DataType.F32, ReduceOp.SUM);
+                joined.run(CollectiveCall.allReduce(List.of(input), 16, DataType.F32, ReduceOp.SUM)
+                        .into(List.of(output)));
                 joined.allReduce(List.of(input), 16, DataType.F32, ReduceOp.SUM);
                 return output.asSlice(64).mismatch(arena.allocate(4096 - 64).fill((byte) 7)) < 0
                         && output.get(ValueLayout.JAVA_FLOAT, 60) == 0;
@@ -422,7 +429,8 @@ class JoinedRanksTest {
     @Test
     void aFileOfAProcessThatHasEndedIsIgnored() throws IOException {
         Path job = Files.createDirectory(folder.resolve("job"));
-        Path left = Files.createFile(job.resolve("banyan-999999999-5-7"));
+        String namespace = Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString();
+        Path left = Files.createFile(job.resolve("banyan-" + namespace.replaceAll("\\D", "") + "-999999999-5-7"));
         Config second = Config.builder()
                 .set("BANYAN_RANK", "1")
                 .set("BANYAN_WORLD_SIZE", "2")
@@ -434,6 +442,54 @@ class JoinedRanksTest {
                 .hasMessageContaining("process 0 (process 999999999) of the job in " + job + " has ended");
         assertThat(left).doesNotExist();
         assertThat(job).exists();
+    }
+
+    /** A GPU of the second process cannot be used; the first one waits for it. */
+    public static final class OneBrokenGpu implements Backend.Provider, JoiningProvider {
+        @Override
+        public String name() {
+            return "one broken GPU";
+        }
+
+        @Override
+        public List<String> busIds() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Backend open(Machine machine, Config config, int... devices) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Joined join(Job job, Machine machine, Config config, int... devices) {
+            if (job.process() == 1) {
+                throw new IllegalStateException("no kernel image for this GPU");
+            }
+            job.meet("joining", Long.MAX_VALUE);
+            throw new AssertionError();
+        }
+    }
+
+    @Test
+    void aProcessThatFailsWhenAllHaveJoinedIsNamedAsFailed() throws Exception {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.writeString(services.resolve(Backend.Provider.class.getName()), OneBrokenGpu.class.getName());
+        Machine machine = MACHINE.subset(0, 1);
+        try (URLClassLoader loader =
+                        new URLClassLoader(new URL[] {folder.toUri().toURL()});
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            List<Future<Communicator>> joining = IntStream.range(0, 2)
+                    .mapToObj(process -> threads.submit(() -> {
+                        Thread.currentThread().setContextClassLoader(loader);
+                        return Communicator.joinOnGpus(machine, config(process, 2), 0);
+                    }))
+                    .toList();
+            assertThatThrownBy(joining.get(1)::get).hasRootCauseMessage("no kernel image for this GPU");
+            assertThatThrownBy(joining.get(0)::get)
+                    .rootCause()
+                    .hasMessageMatching("rank 1 \\(process [0-9]+\\) failed or was aborted, which broke the job; .*");
+        }
     }
 
     @Test

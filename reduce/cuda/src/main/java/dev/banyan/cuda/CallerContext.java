@@ -1,5 +1,9 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.internal.Completions;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
@@ -8,51 +12,77 @@ import org.jspecify.annotations.Nullable;
 /**
  * Keeps what a caller's thread has made current: a context is pushed, which {@link CudaDevice#enter} replaces, and is
  * popped in the end. Meanwhile the thread's calls do not disturb captures of graphs, by {@link CaptureMode}. Every
- * method that users call has one around its calls of the driver.
+ * method that users call makes its calls of the driver by this class.
+ *
+ * <p>The driver knows the threads of the system alone, and a virtual thread may leave its one at any wait. The calls of
+ * a virtual thread therefore run on a platform thread of their own, for which it waits.
  */
-final class CallerContext implements AutoCloseable {
+final class CallerContext {
     /** Nobody reads what was popped. */
     private static final CUcontext POPPED = new CUcontext();
 
-    /** One for each thread, so that nothing is allocated where one is kept. */
-    private static final ThreadLocal<CallerContext> OF_THREAD = ThreadLocal.withInitial(CallerContext::new);
-
-    private final CaptureMode captureMode = new CaptureMode();
-    /** How many of this thread are open. */
-    private int open;
-
     private CallerContext() {}
 
-    /** @throws CudaException if the driver refuses that */
-    static CallerContext keep(CudaDevice device) {
-        Cuda.check(push(device), "cuCtxPushCurrent", "", device);
-        return opened();
+    /**
+     * Makes calls of the driver while a device's context is pushed.
+     *
+     * @throws CudaException if the driver refuses that
+     */
+    static <T extends @Nullable Object> T keep(CudaDevice device, Supplier<T> calls) {
+        return onPlatformThread(() -> {
+            Cuda.check(push(device), "cuCtxPushCurrent", "", device);
+            return kept(calls);
+        });
     }
 
-    /** Does the same, or nothing where the driver refuses it: for what must not fail. */
-    static @Nullable CallerContext tryKeep(CudaDevice device) {
-        return push(device) == CUresult.CUDA_SUCCESS ? opened() : null;
+    /** Does the same for calls without a result. */
+    static void keep(CudaDevice device, Runnable calls) {
+        var _ = keep(device, () -> {
+            calls.run();
+            return true;
+        });
+    }
+
+    /**
+     * Makes calls that must not fail.
+     *
+     * @param calls are told whether the driver has pushed the context; where it has not, nothing is kept
+     */
+    static boolean tryKeep(CudaDevice device, Predicate<Boolean> calls) {
+        return onPlatformThread(() -> {
+            boolean pushed = push(device) == CUresult.CUDA_SUCCESS;
+            return pushed ? kept(() -> calls.test(true)) : calls.test(false);
+        });
+    }
+
+    /** Makes calls without a result, also where the driver does not push the context. */
+    static void tryKeep(CudaDevice device, Runnable calls) {
+        var _ = tryKeep(device, pushed -> {
+            calls.run();
+            return pushed;
+        });
     }
 
     private static int push(CudaDevice device) {
         return JCudaDriver.cuCtxPushCurrent(device.context());
     }
 
-    private static CallerContext opened() {
-        CallerContext context = OF_THREAD.get();
-        if (context.open == 0) {
-            context.captureMode.relax();
+    private static <T extends @Nullable Object> T kept(Supplier<T> calls) {
+        CaptureMode captureMode = new CaptureMode();
+        captureMode.relax();
+        try {
+            return calls.get();
+        } finally {
+            captureMode.restore();
+            JCudaDriver.cuCtxPopCurrent(POPPED);
         }
-        context.open++;
-        return context;
     }
 
-    @Override
-    public void close() {
-        open--;
-        if (open == 0) {
-            captureMode.restore();
+    /** Waits uninterruptibly, as calls of the driver are no shorter for an interrupt. */
+    private static <T extends @Nullable Object> T onPlatformThread(Supplier<T> calls) {
+        if (!Thread.currentThread().isVirtual()) {
+            return calls.get();
         }
-        JCudaDriver.cuCtxPopCurrent(POPPED);
+        return Completions.join(CompletableFuture.supplyAsync(calls, DriverThreads.NEW));
     }
 }

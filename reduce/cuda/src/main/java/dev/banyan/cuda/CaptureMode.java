@@ -28,7 +28,7 @@ final class CaptureMode {
         JCudaDriver.cuThreadExchangeStreamCaptureMode(other);
     }
 
-    /** Whether an error says that a stream is captured, and nothing about a device. */
+    /** Returns whether an error says that a stream is captured, and nothing about a device. */
     static boolean isRefusal(int result) {
         return result >= CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
                 && result <= CUresult.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;

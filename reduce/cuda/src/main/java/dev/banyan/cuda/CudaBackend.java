@@ -69,7 +69,8 @@ import org.slf4j.LoggerFactory;
  * devices do behind it. From then on nothing is freed, as that could wait for ever, and no further backend can be made
  * in the process. Backends of other devices go on.
  *
- * <p>Safe for use from any thread, whose current context stays what it is.
+ * <p>Safe for use from any thread, whose current context stays what it is. Calls of a virtual thread run on a platform
+ * thread, for which it waits.
  */
 public final class CudaBackend implements Backend, JoinableBackend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
@@ -123,6 +124,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         int count = CudaDevices.count();
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
         clock = tuning.clock();
+        executor = tuning.executor();
         Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
         try {
             for (int ordinal : ordinals) {
@@ -135,33 +137,35 @@ public final class CudaBackend implements Backend, JoinableBackend {
             ranks = company.ranks(Arrays.stream(ordinals)
                     .mapToObj(ordinal -> Objects.requireNonNull(opened.get(ordinal)))
                     .toList());
-            try (CallerContext _ = CallerContext.keep(ranks.leader())) {
+            platform =
+                    new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
+            memory = new DeviceMemory(ranks, lanes, this::wouldWait);
+            pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos, clock);
                     lanes.put(device, lane);
                     device.makeOne(lane);
                 }
-                memory = new DeviceMemory(ranks, lanes, this::wouldWait);
-                pieces = company.pieces(ranks, lanes);
-                programMemory = new ProgramMemory(ranks, pieces, bufferLimit);
-                queue = new LaunchQueue(
-                        ranks,
-                        lanes.keySet(),
-                        programMemory,
-                        new BufferAccess(memory),
-                        timeoutNanos,
-                        tuning,
-                        company,
-                        this::giveBack);
-            }
+                return company.pieces(ranks, lanes);
+            });
+            programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
+            queue = CallerContext.keep(
+                    ranks.leader(),
+                    () -> new LaunchQueue(
+                            ranks,
+                            lanes.keySet(),
+                            programMemory,
+                            new BufferAccess(memory),
+                            timeoutNanos,
+                            tuning,
+                            company,
+                            this::giveBack));
         } catch (Throwable e) {
             UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), clock, timeoutNanos);
             throw e;
         }
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
-        executor = tuning.executor();
-        platform = new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
         synchronized (LIVING) {
@@ -225,10 +229,8 @@ public final class CudaBackend implements Backend, JoinableBackend {
             return arena.allocate(bytes, 64);
         }
         queue.checkUsable();
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            HostBlock block = new HostBlock(bytes);
-            return block.segment(arena, () -> free(block));
-        }
+        HostBlock block = CallerContext.keep(ranks.leader(), () -> new HostBlock(bytes));
+        return block.segment(arena, () -> free(block));
     }
 
     private void free(HostBlock block) {
@@ -241,26 +243,40 @@ public final class CudaBackend implements Backend, JoinableBackend {
 
     @Override
     public void copyToDevice(MemorySegment target, MemorySegment source) {
+        MemorySegment host = forDriver(source);
         var _ = copied(() -> {
-            memory.write(target, source);
+            memory.write(target, host);
             return MemorySegment.NULL;
         });
     }
 
     @Override
     public void copyToHost(MemorySegment source, MemorySegment target) {
+        MemorySegment host = forDriver(target);
         var _ = copied(() -> {
-            memory.read(source, target);
+            memory.read(source, host);
             return MemorySegment.NULL;
         });
+    }
+
+    /** Returns memory of the host for a copy, which the thread of the driver's calls may touch while its owner waits. */
+    @SuppressWarnings("restricted")
+    private static MemorySegment forDriver(MemorySegment host) {
+        Thread caller = Thread.currentThread();
+        if (!caller.isVirtual()
+                || !host.isNative()
+                || !host.isAccessibleBy(caller)
+                || !host.scope().isAlive()) {
+            return host;
+        }
+        MemorySegment open = MemorySegment.ofAddress(host.address()).reinterpret(host.byteSize());
+        return host.isReadOnly() ? open.asReadOnly() : open;
     }
 
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
     private MemorySegment copied(Supplier<MemorySegment> work) {
         queue.checkUsable();
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            return work(work);
-        }
+        return CallerContext.keep(ranks.leader(), () -> work(work));
     }
 
     private MemorySegment work(Supplier<MemorySegment> work) {
@@ -285,9 +301,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
         queue.checkStartable();
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            return prepareInTurn(schedule, type, op);
-        }
+        return CallerContext.keep(ranks.leader(), () -> prepareInTurn(schedule, type, op));
     }
 
     private Executable prepareInTurn(Schedule schedule, DataType type, ReduceOp op) {
@@ -319,11 +333,13 @@ public final class CudaBackend implements Backend, JoinableBackend {
         if (!company.isAlone()) {
             return "NCCL's communicators are of one process here, and other processes hold some of the ranks";
         }
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            return queue.nccl()
-                    .open()
-                    .refusal(request.collective(), request.type(), request.op())
-                    .orElse(null);
+        try {
+            return CallerContext.keep(
+                    ranks.leader(),
+                    () -> queue.nccl()
+                            .open()
+                            .refusal(request.collective(), request.type(), request.op())
+                            .orElse(null));
         } catch (CudaException e) {
             return e.getMessage();
         }
@@ -393,14 +409,14 @@ public final class CudaBackend implements Backend, JoinableBackend {
         queue.update(updates, completion);
     }
 
-    /** Whether the backend is not known to have nothing to do on its devices. */
+    /** Returns whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
-        try (CallerContext kept = CallerContext.tryKeep(ranks.leader())) {
-            return kept == null
-                    || queue.isBusy()
-                    || trials.isBusy()
-                    || lanes.values().stream().anyMatch(CopyLane::isBusy);
-        }
+        return CallerContext.tryKeep(
+                ranks.leader(),
+                kept -> !kept
+                        || queue.isBusy()
+                        || trials.isBusy()
+                        || lanes.values().stream().anyMatch(CopyLane::isBusy));
     }
 
     private boolean sharesDeviceWith(CudaBackend other) {
@@ -408,14 +424,17 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
     }
 
-    /** Whether a call that frees memory on the backend's devices would wait for work of this backend or of another. */
+    /**
+     * Returns whether a call that frees memory on the backend's devices would wait for work of this backend or of
+     * another.
+     */
     private boolean wouldWait() {
         synchronized (LIVING) {
             return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
         }
     }
 
-    /** Whether that is to change soon, as the work of other backends ends or times out. */
+    /** Returns whether that is to change soon, as the work of other backends ends or times out. */
     private boolean wouldWaitForSoundBackends() {
         synchronized (LIVING) {
             return LIVING.stream()
@@ -436,7 +455,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         if (!queue.close()) {
             return;
         }
-        if (!company.leave(pieces)) {
+        if (!CallerContext.tryKeep(ranks.leader(), _ -> company.leave(pieces))) {
             synchronized (LIVING) {
                 LIVING.remove(this);
             }

@@ -47,10 +47,12 @@ final class CudaDevice implements AutoCloseable {
         }
         Cuda.check(
                 JCudaDriver.cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain on device " + ordinal);
-        try (CallerContext _ = CallerContext.keep(this)) {
-            Cuda.check(
-                    JCudaDriver.cuStreamCreate(idle, CUstream_flags.CU_STREAM_NON_BLOCKING),
-                    "cuStreamCreate on device " + ordinal);
+        try {
+            CallerContext.keep(
+                    this,
+                    () -> Cuda.check(
+                            JCudaDriver.cuStreamCreate(idle, CUstream_flags.CU_STREAM_NON_BLOCKING),
+                            "cuStreamCreate on device " + ordinal));
         } catch (Throwable e) {
             JCudaDriver.cuDevicePrimaryCtxRelease(device);
             throw e;
@@ -148,7 +150,7 @@ final class CudaDevice implements AutoCloseable {
         return error();
     }
 
-    /** Whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
+    /** Returns whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
     boolean isFaulty() {
         return error() != CUresult.CUDA_SUCCESS;
     }

@@ -84,7 +84,7 @@ final class CudaExecutable extends QueuedExecutable {
         }
     }
 
-    /** Whether all marks are set. */
+    /** Returns whether all marks are set. */
     boolean isMarked() {
         for (int mark = 0; mark < plan.marks().size(); mark++) {
             if (!isSet(mark)) {

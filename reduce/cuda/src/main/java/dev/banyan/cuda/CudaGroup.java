@@ -33,7 +33,7 @@ final class CudaGroup implements Backend.Group {
         return true;
     }
 
-    /** Whether a call of an executable waits to be launched. */
+    /** Returns whether a call of an executable waits to be launched. */
     boolean holds(Executable executable) {
         return batch.holds(executable);
     }

@@ -103,7 +103,7 @@ final class DeviceMemory {
         if (kept.isEmpty() || ProcessFault.isThere() || running.getAsBoolean()) {
             return;
         }
-        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
+        CallerContext.tryKeep(ranks.leader(), () -> {
             boolean sound = ranks.leader().fault() == CUresult.CUDA_SUCCESS;
             for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
                 int result = memory.getAsInt();
@@ -111,7 +111,7 @@ final class DeviceMemory {
                     Cuda.check(result, "freeing memory of an arena");
                 }
             }
-        }
+        });
     }
 
     /** Copies from the host to a device. */
@@ -151,7 +151,7 @@ final class DeviceMemory {
         return frees.get();
     }
 
-    /** Whether bytes are within one piece of memory that was allocated here on a rank's device. */
+    /** Returns whether bytes are within one piece of memory that was allocated here on a rank's device. */
     boolean holds(int rank, long address, long bytes) {
         Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
         return below != null

@@ -47,7 +47,7 @@ final class GraphLauncher {
         return new GraphRun(executable, graph, event, events);
     }
 
-    /** Whether the stream is not known to have come to its end. */
+    /** Returns whether the stream is not known to have come to its end. */
     boolean isBusy() {
         return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }

@@ -115,15 +115,24 @@ final class LaunchQueue {
 
     /** Frees what an executable has, or keeps it until its runs have ended. */
     void release(Executable executable) {
-        lock.lock();
-        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
+        CallerContext.tryKeep(ranks.leader(), inTurn(() -> {
             if (executables.remove(executable)) {
                 released.add(executable);
                 freeReleased();
             }
-        } finally {
-            lock.unlock();
-        }
+        }));
+    }
+
+    /** Returns calls under the lock, which the thread takes that makes them. */
+    private Runnable inTurn(Runnable calls) {
+        return () -> {
+            lock.lock();
+            try {
+                calls.run();
+            } finally {
+                lock.unlock();
+            }
+        };
     }
 
     private void freeReleased() {
@@ -163,13 +172,11 @@ final class LaunchQueue {
 
     /** Launches what a group has gathered, and ends it. */
     void end(CudaGroup ended) {
-        lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
-            groups.remove(Thread.currentThread(), ended);
+        Thread caller = Thread.currentThread();
+        CallerContext.keep(ranks.leader(), inTurn(() -> {
+            groups.remove(caller, ended);
             flush(ended);
-        } finally {
-            lock.unlock();
-        }
+        }));
     }
 
     /**
@@ -185,13 +192,11 @@ final class LaunchQueue {
             @Nullable CallerStreams streams,
             Completion completion) {
         CudaStreams callers = streams == null ? null : join.check(streams);
-        lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
+        Thread caller = Thread.currentThread();
+        CallerContext.keep(ranks.leader(), inTurn(() -> {
             checkLaunchable();
-            start(executable, inputs, outputs, callers, completion);
-        } finally {
-            lock.unlock();
-        }
+            start(groups.get(caller), executable, inputs, outputs, callers, completion);
+        }));
     }
 
     private CudaException failed(CudaException e) {
@@ -199,12 +204,12 @@ final class LaunchQueue {
     }
 
     private void start(
+            @Nullable CudaGroup open,
             Executable executable,
             MemorySegment[] inputs,
             MemorySegment[] outputs,
             @Nullable CudaStreams callers,
             Completion completion) {
-        CudaGroup open = groups.get(Thread.currentThread());
         switch (executable) {
             case ProgramExecutable program -> {
                 ProgramBatch.Member call = program.call(access, inputs, outputs);
@@ -337,8 +342,7 @@ final class LaunchQueue {
      * @throws CudaException if a launch fails, which breaks the backend
      */
     void update(List<ParameterUpdate> updates, Completion completion) {
-        lock.lock();
-        try (CallerContext _ = CallerContext.keep(ranks.leader())) {
+        CallerContext.keep(ranks.leader(), inTurn(() -> {
             checkLaunchable();
             updates.forEach(update -> access.check(update, ranks.get(update.rank())));
             if (last instanceof GraphRun) {
@@ -351,9 +355,7 @@ final class LaunchQueue {
             } catch (CudaException e) {
                 throw failed(e);
             }
-        } finally {
-            lock.unlock();
-        }
+        }));
     }
 
     /** Asks the runs of an executable that are in flight to end early. */
@@ -361,21 +363,25 @@ final class LaunchQueue {
         runs.stop(executable);
     }
 
-    /** Whether a stream of launches is not known to have come to its end. */
+    /** Returns whether a stream of launches is not known to have come to its end. */
     boolean isBusy() {
         return graphLauncher.isBusy() || programLauncher.isBusy();
     }
 
-    /** Looks for ends of runs on the calling thread for a short while, until a future is done. */
+    /**
+     * Looks for ends of runs on the calling thread for a short while, until a future is done. A virtual thread leaves
+     * that to the watcher, as another thread for it would not be there sooner.
+     */
     void poll(Future<?> ended) {
-        if (ended.isDone()) {
+        if (ended.isDone() || Thread.currentThread().isVirtual()) {
             return;
         }
-        try (CallerContext kept = CallerContext.tryKeep(ranks.leader())) {
-            if (kept != null) {
+        var _ = CallerContext.tryKeep(ranks.leader(), kept -> {
+            if (kept) {
                 runs.poll(ended);
             }
-        }
+            return kept;
+        });
     }
 
     /**
@@ -453,9 +459,7 @@ final class LaunchQueue {
         } finally {
             lock.unlock();
         }
-        try (CallerContext _ = CallerContext.tryKeep(ranks.leader())) {
-            runs.close();
-        }
+        CallerContext.tryKeep(ranks.leader(), runs::close);
         return true;
     }
 

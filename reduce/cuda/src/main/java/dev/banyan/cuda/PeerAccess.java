@@ -46,12 +46,12 @@ final class PeerAccess {
         this.trials = trials;
     }
 
-    /** Whether two ranks are on one device. */
+    /** Returns whether two ranks are on one device. */
     boolean sameDevice(int rank, int other) {
         return ranks.get(rank).equals(ranks.get(other));
     }
 
-    /** Whether work on the device of one rank may touch memory of the other's. */
+    /** Returns whether work on the device of one rank may touch memory of the other's. */
     boolean reaches(int fromRank, int toRank) {
         if (!ranks.holds(fromRank) || !ranks.holds(toRank)) {
             // What other processes share was opened, or there would be no such ranks.
@@ -100,7 +100,7 @@ final class PeerAccess {
                 + " failed: " + Cuda.name(result));
     }
 
-    /** Whether access may be used by the rule, but the driver does not grant it. */
+    /** Returns whether access may be used by the rule, but the driver does not grant it. */
     private boolean isRefused(CudaDevice from, CudaDevice to) {
         if (!rule.allows(from.ordinal(), to.ordinal())) {
             return false;

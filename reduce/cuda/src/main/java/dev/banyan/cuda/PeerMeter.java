@@ -66,7 +66,7 @@ public final class PeerMeter implements AutoCloseable {
         this.clock = clock;
         try {
             for (int ordinal : ordinals) {
-                gpus.add(new Gpu(ordinal, bytes));
+                gpus.add(Gpu.open(ordinal, bytes));
             }
         } catch (Throwable e) {
             gpus.forEach(Gpu::close);
@@ -95,28 +95,34 @@ public final class PeerMeter implements AutoCloseable {
         final HostBlock staging;
         private final DriverObjects objects;
 
-        Gpu(int ordinal, long bytes) {
-            device = new CudaDevice(ordinal);
-            objects = new DriverObjects(device);
-            try (CallerContext _ = CallerContext.keep(device)) {
-                sender = objects.stream();
-                peerSender = objects.stream();
-                receiver = objects.stream();
-                piece = objects.event();
-                source = objects.memory(bytes);
-                target = objects.memory(bytes);
-                pattern = objects.pinned(bytes);
-                staging = objects.pinned(bytes);
-                SplittableRandom random = new SplittableRandom(ordinal);
-                for (long at = 0; at + Long.BYTES <= bytes; at += Long.BYTES) {
-                    pattern.memory().set(ValueLayout.JAVA_LONG_UNALIGNED, at, random.nextLong());
-                }
-                check(JCudaDriver.cuMemcpyHtoD(source, pattern.pointer(), bytes), "cuMemcpyHtoD");
+        private Gpu(CudaDevice device, DriverObjects objects, long bytes) {
+            this.device = device;
+            this.objects = objects;
+            sender = objects.stream();
+            peerSender = objects.stream();
+            receiver = objects.stream();
+            piece = objects.event();
+            source = objects.memory(bytes);
+            target = objects.memory(bytes);
+            pattern = objects.pinned(bytes);
+            staging = objects.pinned(bytes);
+            SplittableRandom random = new SplittableRandom(device.ordinal());
+            for (long at = 0; at + Long.BYTES <= bytes; at += Long.BYTES) {
+                pattern.memory().set(ValueLayout.JAVA_LONG_UNALIGNED, at, random.nextLong());
+            }
+            check(JCudaDriver.cuMemcpyHtoD(source, pattern.pointer(), bytes), "cuMemcpyHtoD");
+        }
+
+        static Gpu open(int ordinal, long bytes) {
+            CudaDevice device = new CudaDevice(ordinal);
+            DriverObjects objects = new DriverObjects(device);
+            try {
+                return CallerContext.keep(device, () -> new Gpu(device, objects, bytes));
             } catch (Throwable e) {
-                try (CallerContext _ = CallerContext.tryKeep(device)) {
+                CallerContext.tryKeep(device, () -> {
                     objects.free();
                     device.close();
-                }
+                });
                 throw e;
             }
         }
@@ -127,12 +133,11 @@ public final class PeerMeter implements AutoCloseable {
 
         @Override
         public void close() {
-            List<Integer> results;
-            try (CallerContext _ = CallerContext.tryKeep(device)) {
-                results = objects.free();
+            CallerContext.tryKeep(device, () -> {
+                List<Integer> results = objects.free();
                 device.close();
-            }
-            results.forEach(result -> check(result, "freeing what copies were timed with"));
+                results.forEach(result -> check(result, "freeing what copies were timed with"));
+            });
         }
     }
 
@@ -154,9 +159,7 @@ public final class PeerMeter implements AutoCloseable {
      * @throws CudaException if the driver fails
      */
     public PairFigures measure(int from, int to) {
-        try (CallerContext _ = CallerContext.keep(gpus.get(from).device)) {
-            return figures(from, to);
-        }
+        return CallerContext.keep(gpus.get(from).device, () -> figures(from, to));
     }
 
     private PairFigures figures(int from, int to) {

@@ -10,7 +10,7 @@ public interface PeerRule {
     PeerRule NONE = (from, to) -> false;
 
     /**
-     * Whether work on one GPU may touch the other's memory.
+     * Returns whether work on one GPU may touch the other's memory.
      *
      * @param from as the driver counts them
      * @param to as the driver counts them; another one

@@ -158,7 +158,7 @@ final class PeerTrials {
     }
 
     /**
-     * Whether one device really reaches another one's memory. A warning says that it does not.
+     * Returns whether one device really reaches another one's memory. A warning says that it does not.
      *
      * @param from a device with access to the memory of {@code to}
      * @throws CudaException if the driver fails
@@ -252,7 +252,7 @@ final class PeerTrials {
         side.check(result, "a trial of peer access");
     }
 
-    /** Whether an enabling or a trial is not known to have ended. */
+    /** Returns whether an enabling or a trial is not known to have ended. */
     boolean isBusy() {
         return late.stream().anyMatch(call -> !call.isDone())
                 || sides.values().stream().anyMatch(Side::isBusy);

@@ -76,7 +76,7 @@ final class ProgramLauncher {
     private final Pool<HostBlock> batches = new Pool<>(this::batchBlock);
     /** Which set of slots the next launch takes, 0 or 1. */
     private int set;
-    /** Whether what was launched last {@linkplain DeviceProgram#synchronizes synchronizes}, or nothing was. */
+    /** True if what was launched last {@linkplain DeviceProgram#synchronizes synchronizes}, or nothing was. */
     private boolean isSynchronized = true;
     /** Greater than every flag that an earlier launch could have posted. */
     private long base;
@@ -273,7 +273,7 @@ final class ProgramLauncher {
         }
     }
 
-    /** Whether all blocks of a device have ended well that were launched with a last base. */
+    /** Returns whether all blocks of a device have ended well that were launched with a last base. */
     boolean isDone(int d, long lastBase) {
         return lanes.get(d).control.get(ValueLayout.JAVA_LONG, ProgramStatus.DONE) >= lastBase;
     }
@@ -285,7 +285,7 @@ final class ProgramLauncher {
         }
     }
 
-    /** Whether a kernel has ended early, or was asked to. */
+    /** Returns whether a kernel has ended early, or was asked to. */
     boolean isStopping() {
         for (Lane lane : lanes) {
             if (lane.control.get(ValueLayout.JAVA_INT, ProgramStatus.ABORT) != 0) {
@@ -315,7 +315,9 @@ final class ProgramLauncher {
         runs.give(run);
     }
 
-    /** Whether a stream is not known to have come to its end, or a launch that was given up has not returned. */
+    /**
+     * Returns whether a stream is not known to have come to its end, or a launch that was given up has not returned.
+     */
     boolean isBusy() {
         if (launching.isWorking()) {
             return true;

@@ -15,7 +15,7 @@ final class Results {
     private static final class Value {
         /** Step that reduced it, or -1. */
         private final int reducer;
-        /** Whether it became part of another one. */
+        /** True if it became part of another one. */
         private boolean partial;
 
         Value(int reducer) {

@@ -208,7 +208,7 @@ final class Runs {
         }
     }
 
-    /** Whether a run that was launched is not known to have ended. */
+    /** Returns whether a run that was launched is not known to have ended. */
     boolean isInFlight(Predicate<Run> which) {
         lock.lock();
         try {
@@ -372,7 +372,7 @@ final class Runs {
     }
 
     /**
-     * Whether a device is known to have a fault.
+     * Returns whether a device is known to have a fault.
      *
      * @param now whether they are asked even if they were a short while ago
      */

@@ -82,9 +82,8 @@ final class UnmadeBackend {
     }
 
     private boolean isIdle() {
-        try (CallerContext kept = CallerContext.tryKeep(devices.getFirst())) {
-            return kept == null || lanes.stream().noneMatch(CopyLane::isBusy);
-        }
+        return CallerContext.tryKeep(
+                devices.getFirst(), kept -> !kept || lanes.stream().noneMatch(CopyLane::isBusy));
     }
 
     private void free() {

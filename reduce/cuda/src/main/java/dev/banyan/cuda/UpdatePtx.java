@@ -131,7 +131,7 @@ final class UpdatePtx {
         return arrays;
     }
 
-    /** Whether the state begins with a master value. */
+    /** Returns whether the state begins with a master value. */
     private boolean hasMaster() {
         return type.bytes() == Short.BYTES;
     }

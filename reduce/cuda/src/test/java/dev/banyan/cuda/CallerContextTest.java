@@ -1,11 +1,13 @@
 package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.schedule.Schedule;
@@ -19,14 +21,22 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.LongSupplier;
 import jcuda.driver.CUcontext;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What the caller has made current stays so, whatever is called and whether it fails. */
 class CallerContextTest {
@@ -87,10 +97,12 @@ class CallerContextTest {
         for (String fault :
                 List.of("cuDevicePrimaryCtxRetain 2", "cuStreamCreate 1", "cuMemAlloc 2", "cuCtxPushCurrent 1")) {
             emulator.tell("fail " + fault + " 2");
-            assertThat(catchThrowable(() -> backend(executor))).as(fault).isInstanceOf(CudaException.class);
+            assertThat(catchThrowable(() -> backend(executor, FaultClock.STOPPED)))
+                    .as(fault)
+                    .isInstanceOf(CudaException.class);
             assertKept("a constructor without " + fault);
         }
-        CudaBackend backend = backend(executor);
+        CudaBackend backend = backend(executor, FaultClock.STOPPED);
         assertKept("the constructor");
         MemorySegment[] buffers = {backend.allocate(0, 64), backend.allocate(1, 64)};
         MemorySegment host = MemorySegment.ofArray(new byte[64]);
@@ -108,17 +120,7 @@ class CallerContextTest {
                     }
                 },
                 "cuMemHostAlloc");
-        Schedule schedule = Planner.of(TWO, Config.defaults())
-                .plan(
-                        new CollectiveRequest(
-                                Collective.ALL_REDUCE,
-                                -1,
-                                16,
-                                4,
-                                true,
-                                Config.defaults().get(Planner.CHUNK_BYTES)),
-                        AlgorithmHint.CONFIGURED)
-                .schedule();
+        Schedule schedule = schedule();
         check(
                 "prepare",
                 () -> {
@@ -153,12 +155,77 @@ class CallerContextTest {
         assertKept("closing a meter");
     }
 
-    private static CudaBackend backend(ExecutorChoice executor) {
+    /** Virtual threads leave their carriers in the midst of their calls, as the clock of the backend lets them. */
+    @ParameterizedTest
+    @EnumSource(names = {"GRAPH", "KERNEL"})
+    void callsOfVirtualThreadsLeaveTheirCarriersAlone(ExecutorChoice executor) throws Exception {
+        LongSupplier yielding = () -> {
+            Thread.yield();
+            return 0;
+        };
+        try (CudaBackend backend = backend(executor, yielding);
+                Executable executable = backend.prepare(schedule(), DataType.I32, ReduceOp.SUM);
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> calls = new ArrayList<>();
+            for (int t = 0; t < 20; t++) {
+                calls.add(threads.submit(() -> callAll(backend, executable, threads)));
+            }
+            for (Future<?> call : calls) {
+                call.get();
+            }
+            for (int look = 0; look < 100; look++) {
+                calls.add(threads.submit(() -> {
+                    assertKept("calls of virtual threads");
+                    assertThat(now()).isEqualTo(new CUcontext());
+                }));
+                calls.getLast().get();
+            }
+        }
+    }
+
+    private static void callAll(CudaBackend backend, Executable executable, Executor virtual) {
+        MemorySegment[] buffers = {backend.allocate(0, 64), backend.allocate(1, 64)};
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment host = arena.allocate(64).fill((byte) 1);
+            backend.copyToDevice(buffers[0], host);
+            backend.copyToDevice(buffers[1], host.asReadOnly());
+            executable.run(buffers, buffers);
+            List<CompletableFuture<Void>> started = List.of(new CompletableFuture<>(), new CompletableFuture<>());
+            try (Backend.Group _ = backend.group()) {
+                started.forEach(one -> executable.start(buffers, buffers, null, Completion.of(one)));
+            }
+            started.getFirst()
+                    .thenRunAsync(() -> backend.copyToHost(buffers[0], MemorySegment.ofArray(new byte[64])), virtual)
+                    .join();
+            started.getLast().join();
+            backend.copyToHost(buffers[0], host);
+            assertThat(host.get(ValueLayout.JAVA_INT, 0)).isEqualTo(8 * 0x01010101);
+            assertThatThrownBy(() -> backend.copyToHost(buffers[0], host.asReadOnly()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("read-only");
+        }
+    }
+
+    private static Schedule schedule() {
+        return Planner.of(TWO, Config.defaults())
+                .plan(
+                        new CollectiveRequest(
+                                Collective.ALL_REDUCE,
+                                -1,
+                                16,
+                                4,
+                                true,
+                                Config.defaults().get(Planner.CHUNK_BYTES)),
+                        AlgorithmHint.CONFIGURED)
+                .schedule();
+    }
+
+    private static CudaBackend backend(ExecutorChoice executor, LongSupplier clock) {
         return new CudaBackend(
                 new int[] {0, 1},
                 PATIENCE,
                 PeerRule.ALL,
                 LIMIT,
-                Tuning.DEFAULT.by(FaultClock.STOPPED).with(executor));
+                Tuning.DEFAULT.by(clock).with(executor));
     }
 }

@@ -155,7 +155,7 @@ class FaultPropertyTest {
                         PeerRule.ALL,
                         64 << 20,
                         (fault.copies() ? COPIES : DIRECT).by(clock(fault)));
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend);
                 Arena arena = Arena.ofShared()) {
             List<MemorySegment> expected = fault.call().inputs(fault.seed(), arena);

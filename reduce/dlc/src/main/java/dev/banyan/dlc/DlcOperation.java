@@ -55,7 +55,7 @@ enum DlcOperation {
         return message;
     }
 
-    /** Whether the message goes from worker to server. */
+    /** Returns whether the message goes from worker to server. */
     boolean toServer() {
         return message % 2 == 0;
     }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** What a trainer without GPUs carries. */
 class ClassPathIT {
-    private static final long MOST_BYTES = 5_000_000;
+    private static final long MOST_BYTES = 2_000_000;
 
     @Test
     void aTrainerWithoutGpusCarriesLittle() throws IOException {

@@ -4,10 +4,10 @@ import dev.banyan.topology.Machine;
 
 /** One format of machine descriptions. Implementations are stateless. */
 interface MachineFormat {
-    /** Whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
+    /** Returns whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
     boolean recognizes(String text);
 
-    /** Whether descriptions of this format may leave the speed of links open. */
+    /** Returns whether descriptions of this format may leave the speed of links open. */
     boolean leavesSpeedsOpen();
 
     /**

@@ -58,7 +58,7 @@ final class MatrixFormat implements MachineFormat {
         return false;
     }
 
-    /** Whether a piece consists of {@code v} and {@code .}, as one or several marks of peer access. */
+    /** Returns whether a piece consists of {@code v} and {@code .}, as one or several marks of peer access. */
     private static boolean isMarks(String text) {
         return text.chars().allMatch(c -> c == 'v' || c == '.');
     }
@@ -128,7 +128,7 @@ final class MatrixFormat implements MachineFormat {
         }
     }
 
-    /** Whether brackets lie within brackets: then brackets, not line ends, separate the rows. */
+    /** Returns whether brackets lie within brackets: then brackets, not line ends, separate the rows. */
     private static boolean nested(List<String> lines) {
         int depth = 0;
         for (String line : lines) {

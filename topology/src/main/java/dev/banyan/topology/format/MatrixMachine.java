@@ -40,7 +40,7 @@ final class MatrixMachine {
         n = rows.isEmpty() ? 0 : rows.getFirst().size();
     }
 
-    /** Whether a text is an entry of a matrix of numbers, though perhaps one that is not allowed. */
+    /** Returns whether a text is an entry of a matrix of numbers, though perhaps one that is not allowed. */
     static boolean isNumber(String text) {
         return NUMBER.matcher(text).matches() || NOT_FINITE.matcher(text).matches();
     }

@@ -288,7 +288,7 @@ final class NcclGpuLinks {
         return sm > 0 ? LinkSpeeds.nvlinkLaneGbs(sm) : choice.linkGbs(LinkSpeeds.nvlinkLaneGbs(0), "NVLink");
     }
 
-    /** Whether no GPU of the file has an element of a link. */
+    /** Returns whether no GPU of the file has an element of a link. */
     boolean listsNone() {
         return devices.stream().allMatch(device -> device.gpu().children.isEmpty());
     }

@@ -390,7 +390,7 @@ final class NcclXmlWriter {
         }
     }
 
-    /** Whether all that is known is the PCI function. */
+    /** Returns whether all that is known is the PCI function. */
     private static boolean isBare(Nic nic) {
         Map<String, String> attributes = nic.attributes();
         return NcclNames.plain(attributes).isEmpty()

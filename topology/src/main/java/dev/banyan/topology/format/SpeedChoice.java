@@ -40,7 +40,7 @@ final class SpeedChoice {
         return usual;
     }
 
-    /** Whether the PCIe generation was stated, or follows from the model. */
+    /** Returns whether the PCIe generation was stated, or follows from the model. */
     boolean statesPcie() {
         return stated.pcieGeneration() > 0 || product.isPresent();
     }

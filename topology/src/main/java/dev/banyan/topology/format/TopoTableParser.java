@@ -83,12 +83,12 @@ final class TopoTableParser {
         return line.length() <= length ? "" : " ".repeat(length) + line.substring(length);
     }
 
-    /** Whether there is a header followed by a row of it. */
+    /** Returns whether there is a header followed by a row of it. */
     boolean hasTable() {
         return findTable(lines, 0) >= 0;
     }
 
-    /** Whether there is at least a line that could be the header, or a row without header. */
+    /** Returns whether there is at least a line that could be the header, or a row without header. */
     boolean hasTraces() {
         return lines.stream().anyMatch(line -> isHeader(line) || isRow(line));
     }
@@ -199,7 +199,7 @@ final class TopoTableParser {
         return i;
     }
 
-    /** Whether the first row under a header is one of {@code topo -p2p}. */
+    /** Returns whether the first row under a header is one of {@code topo -p2p}. */
     private boolean showsPeerAccess(int header) {
         return Token.words(lines.get(nextContent(lines, header + 1))).stream()
                 .anyMatch(word -> TopoCell.isPeerStatus(word.text()));

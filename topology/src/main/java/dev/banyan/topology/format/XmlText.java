@@ -79,7 +79,7 @@ public final class XmlText {
                 .replaceAll("\\.$", "");
     }
 
-    /** Whether nothing but white space follows the place of an error. */
+    /** Returns whether nothing but white space follows the place of an error. */
     boolean endsAt(XMLStreamException error) {
         return text.substring(stop(error)).isBlank();
     }

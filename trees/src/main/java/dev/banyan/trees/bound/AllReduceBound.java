@@ -38,12 +38,12 @@ public final class AllReduceBound {
         return isOneSwitch(network) ? ofOneSwitch(network) : ofLinks(network);
     }
 
-    /** Whether a network is of direct links or of one switch, and its links are equally wide both ways. */
+    /** Returns whether a network is of direct links or of one switch, and its links are equally wide both ways. */
     public static boolean applies(Network network) {
         return (network.direct() && network.symmetric()) || isOneSwitch(network);
     }
 
-    /** Whether all links join a rank to the one forwarder, equally wide both ways. */
+    /** Returns whether all links join a rank to the one forwarder, equally wide both ways. */
     public static boolean isOneSwitch(Network network) {
         int hub = network.ranks();
         return network.symmetric()

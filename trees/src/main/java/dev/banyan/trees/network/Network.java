@@ -242,30 +242,30 @@ public final class Network {
         return unitGbs;
     }
 
-    /** Whether every arc has another of its capacity the other way. */
+    /** Returns whether every arc has another of its capacity the other way. */
     public boolean symmetric() {
         return symmetric;
     }
 
-    /** Whether no data need go through a forwarder: there is none. */
+    /** Returns whether no data need go through a forwarder: there is none. */
     public boolean direct() {
         return nodes.length == ranks;
     }
 
-    /** Whether NVLink-class links join all ranks, so that neither PCIe nor links between sockets are in it. */
+    /** Returns whether NVLink-class links join all ranks, so that neither PCIe nor links between sockets are in it. */
     public boolean joinedByNvlink() {
         return traits.joinedByNvlink;
     }
 
     /**
-     * Whether it leaves out links that could carry data: bounds over it are about NVLink alone, and {@link
+     * Returns whether it leaves out links that could carry data: bounds over it are about NVLink alone, and {@link
      * #ofDescribedLinks} may carry more.
      */
     public boolean leavesOutLinks() {
         return traits.leavesOutLinks;
     }
 
-    /** Whether some hub of it can copy and reduce data. */
+    /** Returns whether some hub of it can copy and reduce data. */
     public boolean switchesReduce() {
         return traits.switchesReduce;
     }

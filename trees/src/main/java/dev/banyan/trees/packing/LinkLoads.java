@@ -105,7 +105,7 @@ public final class LinkLoads {
         return greatest;
     }
 
-    /** Whether there is a path for every transfer between a rank and its parent in the direction. */
+    /** Returns whether there is a path for every transfer between a rank and its parent in the direction. */
     boolean hasPaths(PackedTree tree, Direction direction) {
         for (int rank = 0; rank < network.ranks(); rank++) {
             if (rank != tree.root()

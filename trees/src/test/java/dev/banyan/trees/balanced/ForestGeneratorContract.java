@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 abstract class ForestGeneratorContract {
     abstract ForestGenerator createGenerator();
 
-    /** Whether every tree must have ceil(log2 n) levels where such a tree exists. */
+    /** Returns whether every tree must have ceil(log2 n) levels where such a tree exists. */
     abstract boolean findsEveryBalancedTree();
 
     final Forest check(LinkMatrix matrix, int... roots) {

@@ -40,11 +40,11 @@ abstract class BlockExecutable implements Executable, WorkerPool.Task {
 
     private final AtomicBoolean running = new AtomicBoolean();
     private volatile boolean late;
-    /** Whether a thread has failed, so that the others need not go on. */
+    /** True if a thread has failed, so that the others need not go on. */
     private volatile boolean failed;
 
     private volatile boolean aborted;
-    /** Whether a worker did not end in time; it may still use the scratch memory and all buffers. */
+    /** True if a worker did not end in time; it may still use the scratch memory and all buffers. */
     private volatile boolean stuck;
     /** The buffers of a stuck run, whose memory must not be freed. */
     private MemorySegment[] stuckBuffers = {};

@@ -41,7 +41,7 @@ final class Fusion {
     private final DataType type;
     private final ReduceOp op;
     private final boolean integerMean;
-    /** Whether values are rounded after each step. */
+    /** True if values are rounded after each step. */
     private final boolean rounds;
 
     /** How many times as long as elements values in private memory are. */

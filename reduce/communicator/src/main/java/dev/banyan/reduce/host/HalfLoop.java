@@ -23,7 +23,7 @@ final class HalfLoop extends FusedLoop {
     private final boolean wideOutput;
     /** How many times as great values are as in private memory. */
     private final float scale;
-    /** Whether each input is in private memory. */
+    /** True if each input is in private memory. */
     private final boolean[] wideInputs;
 
     HalfLoop(LoopShape shape, HalfExpression expression) {

@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,16 +31,11 @@ final class LoopWarmup implements LoopReadiness {
     /** What is done when a loop is warm, of the loops that somebody has asked for. */
     private final Map<FusedLoop, CompletableFuture<Void>> asked = new ConcurrentHashMap<>();
 
-    private final ThreadPoolExecutor thread =
-            new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                Thread made = new Thread(task, "banyan-loop-warmup");
-                made.setDaemon(true);
-                return made;
-            });
+    /** It stays: one that ended as a loop comes would have to be replaced, which the system may refuse. */
+    private final ExecutorService thread = Executors.newSingleThreadExecutor(
+            task -> Thread.ofPlatform().daemon().name("banyan-loop-warmup").unstarted(task));
 
-    private LoopWarmup() {
-        thread.allowCoreThreadTimeOut(true);
-    }
+    private LoopWarmup() {}
 
     @Override
     public boolean isReady(FusedLoop loop) {

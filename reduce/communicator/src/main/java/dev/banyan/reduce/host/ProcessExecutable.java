@@ -55,7 +55,7 @@ final class ProcessExecutable implements Executable {
     private MemorySegment staging = MemorySegment.NULL;
     /** Runs short calls; null for others. */
     private final @Nullable OneShot oneShot;
-    /** Whether what is not shared goes through windows; else it is staged whole. */
+    /** True if what is not shared goes through windows; else it is staged whole. */
     private final boolean mayCut;
 
     private final long blocksPerWindow;

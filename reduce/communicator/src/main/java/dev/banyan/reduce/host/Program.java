@@ -27,9 +27,9 @@ final class Program implements AutoCloseable {
     private final long blocks;
     private final int blockElements;
     private final int elementBytes;
-    /** Whether code works on segments instead of addresses: to store references in each run takes long. */
+    /** True if code works on segments instead of addresses: to store references in each run takes long. */
     private final boolean usesSegments;
-    /** Whether frames have a listener. */
+    /** True if frames have a listener. */
     private boolean isAttached;
 
     private final long traffic;

@@ -73,10 +73,10 @@ public final class Completions {
         }
     }
 
-    /** Waits for a call and throws what it failed with, as it was thrown there. */
-    public static void join(CompletableFuture<Void> call) {
+    /** Waits for a call, returns its result, and throws what it failed with, as it was thrown there. */
+    public static <T extends @Nullable Object> T join(CompletableFuture<T> call) {
         try {
-            call.join();
+            return call.join();
         } catch (CompletionException e) {
             switch (e.getCause()) {
                 case RuntimeException cause -> throw cause;

@@ -120,10 +120,8 @@ final class Dispatcher {
             } else {
                 operation.readyOrder = readied++;
                 try {
-                    threads.execute(operation);
+                    threads.take(operation);
                 } catch (OutOfMemoryError e) {
-                    // The system has no further thread, and no operation may be lost or run twice.
-                    boolean _ = threads.remove(operation);
                     operation.refusal = e;
                     inline.add(operation);
                 }

@@ -9,7 +9,7 @@ abstract class Operation implements Runnable {
     /** The next operation in the list that holds this one. An operation is in at most one list at a time. */
     @Nullable
     Operation next;
-    /** Whether the operation has run or was skipped. */
+    /** True if the operation has run or was skipped. */
     boolean ended;
     /** The number of queues that have not released it. Only the {@link Dispatcher} accesses it. */
     int heldBy;

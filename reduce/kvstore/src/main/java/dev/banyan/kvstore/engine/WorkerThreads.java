@@ -8,10 +8,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The daemon threads of one lane. The ready operation with the greatest priority runs first; among equal priorities,
- * the one that was ready first. Threads start when they are first needed and end after some idle time.
+ * the one that was ready first. Threads start when they are first needed and end with the engine: one that ended
+ * while an operation comes would have to be replaced, which the system may refuse.
  */
 final class WorkerThreads extends ThreadPoolExecutor {
-    private static final long IDLE_SECONDS = 10;
     private static final int INITIAL_CAPACITY = 64;
     private static final Comparator<Operation> ORDER = Comparator.comparingInt(
                     (Operation operation) -> operation.priority)
@@ -34,13 +34,29 @@ final class WorkerThreads extends ThreadPoolExecutor {
         super(
                 threads,
                 threads,
-                IDLE_SECONDS,
+                0,
                 TimeUnit.SECONDS,
                 new PriorityBlockingQueue<>(
                         INITIAL_CAPACITY, Comparator.<Runnable, Operation>comparing(Operation.class::cast, ORDER)));
         AtomicInteger started = new AtomicInteger();
         setThreadFactory(work -> new Worker(work, name + "-" + started.incrementAndGet()));
-        allowCoreThreadTimeOut(true);
+    }
+
+    /**
+     * Runs an operation on a thread of the lane, a new one if the lane may have more. One thread at a time calls it.
+     *
+     * @throws OutOfMemoryError if the system has no thread for the lane's first one; the operation will not run
+     */
+    void take(Operation operation) {
+        try {
+            execute(operation);
+        } catch (OutOfMemoryError e) {
+            // The executor has kept nothing.
+            if (getPoolSize() == 0) {
+                throw e;
+            }
+            boolean _ = getQueue().add(operation);
+        }
     }
 
     /** Returns whether the calling thread is one of an engine. */

@@ -25,7 +25,24 @@ final class RefusedThreadsProgram {
             failures += run();
             threads.refuseNone();
         }
+        runBesideALivingThread(threads);
         System.out.println(failures > 0 && run() == 0 ? "all ended" : failures + " reports of failures");
+    }
+
+    /** No operation is skipped where the lane has a thread, although no other one starts. */
+    private static void runBesideALivingThread(RefusedThreads threads) {
+        try (DependencyEngine engine = new DependencyEngine(2)) {
+            Variable first = engine.variable();
+            engine.push(() -> {}, List.of(), List.of(first), 0);
+            engine.waitAll();
+            threads.refuseAll(0);
+            for (int i = 0; i < OPERATIONS; i++) {
+                engine.push(() -> {}, List.of(first), List.of(), 0);
+            }
+            engine.waitAll();
+        } finally {
+            threads.refuseNone();
+        }
     }
 
     /** Returns 1 if the engine reports a failure, else 0. */

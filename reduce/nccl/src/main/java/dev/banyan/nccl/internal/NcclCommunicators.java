@@ -78,7 +78,8 @@ public final class NcclCommunicators implements AutoCloseable {
             throw failure;
         }
         if (ended != NcclLibrary.SUCCESS) {
-            throw new NcclException(NcclFunction.GROUP_END.symbol() + ": " + library.explain(ended, handles[0]));
+            throw new NcclException(
+                    NcclFunction.GROUP_END.function.symbol() + ": " + library.explain(ended, handles[0]));
         }
     }
 

@@ -4,11 +4,8 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import dev.banyan.config.internal.NativeFunction;
 import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /**
  * The functions of NCCL that Banyan calls and that return {@code ncclResult_t}. Enums and ints are 32 bits, {@code
@@ -35,36 +32,10 @@ enum NcclFunction {
     COMM_ABORT("ncclCommAbort", JAVA_LONG),
     COMM_DESTROY("ncclCommDestroy", JAVA_LONG);
 
-    private final String symbol;
-    /** Takes the address of the function and an array of its arguments, and returns the result. */
     @SuppressWarnings("ImmutableEnumChecker") // Handles are immutable.
-    private final MethodHandle handle;
+    final NativeFunction function;
 
-    @SuppressWarnings("restricted")
     NcclFunction(String symbol, MemoryLayout... arguments) {
-        this.symbol = symbol;
-        handle = Linker.nativeLinker()
-                .downcallHandle(FunctionDescriptor.of(JAVA_INT, arguments))
-                .asSpreader(Object[].class, arguments.length);
-    }
-
-    String symbol() {
-        return symbol;
-    }
-
-    /**
-     * Calls the function at an address.
-     *
-     * @param arguments the arguments of the C function: segments, ints and longs
-     * @return its {@code ncclResult_t}
-     */
-    int invoke(MemorySegment function, Object... arguments) {
-        try {
-            return (int) handle.invokeExact(function, arguments);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("native functions throw no checked exceptions", e);
-        }
+        function = NativeFunction.of(symbol, arguments);
     }
 }

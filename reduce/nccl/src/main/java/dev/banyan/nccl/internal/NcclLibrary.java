@@ -48,7 +48,7 @@ public final class NcclLibrary {
     @SuppressWarnings("restricted")
     private NcclLibrary(String name, SymbolLookup symbols) {
         for (NcclFunction function : NcclFunction.values()) {
-            functions.put(function, find(name, symbols, function.symbol()));
+            functions.put(function, find(name, symbols, function.function.symbol()));
         }
         Linker linker = Linker.nativeLinker();
         errorString = linker.downcallHandle(
@@ -128,7 +128,7 @@ public final class NcclLibrary {
 
     /** Calls a function and returns its {@code ncclResult_t}. */
     int call(NcclFunction function, Object... arguments) {
-        return function.invoke(Objects.requireNonNull(functions.get(function)), arguments);
+        return function.function.invoke(Objects.requireNonNull(functions.get(function)), arguments);
     }
 
     /**
@@ -141,8 +141,8 @@ public final class NcclLibrary {
     void check(NcclFunction function, String what, long communicator, Object... arguments) {
         int result = call(function, arguments);
         if (result != SUCCESS) {
-            throw new NcclException(
-                    function.symbol() + (what.isEmpty() ? "" : " " + what) + ": " + explain(result, communicator));
+            throw new NcclException(function.function.symbol() + (what.isEmpty() ? "" : " " + what) + ": "
+                    + explain(result, communicator));
         }
     }
 

@@ -159,7 +159,7 @@ final class LaneCompiler {
         }
     }
 
-    /** Whether a step gets a source over a channel. */
+    /** Returns whether a step gets a source over a channel. */
     private boolean isSent(int s, int source) {
         return sources[s][source].location.rank() != rank(s) || copied.contains(new Read(s, source));
     }

@@ -31,7 +31,7 @@ final class Wires {
         return network;
     }
 
-    /** Whether each wire is a link, not an arc. */
+    /** Returns whether each wire is a link, not an arc. */
     boolean areLinks() {
         return network.symmetric();
     }
@@ -44,14 +44,14 @@ final class Wires {
         return wire[arc];
     }
 
+    /** Returns the capacity of each wire in units of the network, each way. */
+    long[] capacities() {
+        return capacity.clone();
+    }
+
     /** Capacity in units of the network, each way. */
     long capacity(int row) {
         return capacity[row];
-    }
-
-    /** The greatest of the capacities. */
-    long widest() {
-        return Arrays.stream(capacity).max().orElseThrow();
     }
 
     /** The least of the capacities. */

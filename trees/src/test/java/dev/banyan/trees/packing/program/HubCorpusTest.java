@@ -51,7 +51,7 @@ class HubCorpusTest {
     }
 
     private static void check(Network network) {
-        TreePacking packing = HubPacking.of(network, Integer.MAX_VALUE);
+        TreePacking packing = new HubPacking(network).ofAtMost(Integer.MAX_VALUE);
         PackingChecks.check(packing);
         assertThat(packing.ratio()).as(network.name()).isEqualTo(BigFraction.ONE);
     }

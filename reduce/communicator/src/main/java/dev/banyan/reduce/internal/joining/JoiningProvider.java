@@ -9,7 +9,7 @@ public interface JoiningProvider {
     /**
      * Opens a backend on devices that the processes of a job hold.
      *
-     * @param job the processes, which the backend leaves when it is closed; if this fails, the job is broken
+     * @param job the processes, which the backend leaves when it is closed; if this fails, the caller abandons it
      * @param machine the machine that the devices are in, by their bus ids; or one with a device for each rank
      * @param config the settings, which are the same in all processes
      * @param devices the device of each rank of this process, as the driver counts them here

@@ -4,6 +4,7 @@ import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -22,6 +23,8 @@ final class FolderMeeting implements Meeting {
     private @Nullable Announcement own;
     /** A process that has ended and whose announcement is still there. */
     private @Nullable ProcessId ended;
+    /** A process of another PID namespace that has made a job in the folder. */
+    private @Nullable ProcessId foreign;
 
     FolderMeeting(JobPlace place) {
         this.place = place;
@@ -63,7 +66,7 @@ final class FolderMeeting implements Meeting {
             if (here == null) {
                 return false;
             }
-            for (Announcement other : here.read()) {
+            for (Announcement other : visible(here)) {
                 if (other.maker().isAlive()) {
                     throw new IllegalStateException(other.maker() + " of another job meets in " + folder
                             + "; give each job its own BANYAN_RENDEZVOUS, or end that process");
@@ -74,6 +77,17 @@ final class FolderMeeting implements Meeting {
         }
     }
 
+    /** Returns the announcements of this PID namespace; those of others are of other jobs, alive or not. */
+    private static List<Announcement> visible(MeetingFolder here) throws IOException {
+        List<Announcement> visible = new ArrayList<>();
+        for (Announcement each : here.read()) {
+            if (each.isVisible()) {
+                visible.add(each);
+            }
+        }
+        return visible;
+    }
+
     /** Waits for process 0 and opens its control block. */
     private SharedMemory find(long deadline) {
         for (SharedMemory found = tryToFind(); ; found = tryToFind()) {
@@ -81,12 +95,16 @@ final class FolderMeeting implements Meeting {
                 return found;
             }
             if (System.nanoTime() - deadline > 0) {
+                if (foreign != null) {
+                    throw new CollectiveTimeoutException(foreign + ", which has made a job in " + folder
+                            + ", does not share a PID namespace with this process; start all processes of a job in one"
+                            + " (containers: --pid=host)");
+                }
                 throw new CollectiveTimeoutException(
                         ended == null
                                 ? "process 0 of this job has not come to " + folder + ", or has left it after another"
                                         + " process failed; see what the others report, start process 0 with the same"
-                                        + " BANYAN_RENDEZVOUS and in the same PID namespace, or allow more time by"
-                                        + " BANYAN_TIMEOUT_MS"
+                                        + " BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS"
                                 : "process 0 (" + ended + ") of the job in " + folder + " has ended; start all"
                                         + " processes of the job anew");
             }
@@ -97,6 +115,10 @@ final class FolderMeeting implements Meeting {
     private @Nullable SharedMemory tryToFind() {
         try (MeetingFolder here = MeetingFolder.open(folder)) {
             for (Announcement found : here == null ? List.<Announcement>of() : here.read()) {
+                if (!found.isVisible()) {
+                    foreign = found.maker();
+                    continue;
+                }
                 if (found.maker().isAlive()) {
                     return found.open(place.processes());
                 }
@@ -116,7 +138,7 @@ final class FolderMeeting implements Meeting {
             if (here == null) {
                 return;
             }
-            for (Announcement each : here.read()) {
+            for (Announcement each : visible(here)) {
                 if (each.equals(own) || !each.maker().isAlive()) {
                     here.remove(each);
                 }

@@ -204,6 +204,12 @@ public final class Job implements AutoCloseable {
         return true;
     }
 
+    /** Breaks the job and leaves it, as this process cannot take part: the others hear that it has failed. */
+    public void abandon() {
+        fail();
+        close();
+    }
+
     /** Leaves the job. Others that wait for this process fail. */
     @Override
     public void close() {

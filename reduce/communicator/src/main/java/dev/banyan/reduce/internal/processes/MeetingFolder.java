@@ -73,7 +73,7 @@ final class MeetingFolder implements AutoCloseable {
     }
 
     private static void checkOwn(Path folder, PinnedFile pinned) throws IOException {
-        if (pinned.user() != Users.own()) {
+        if (pinned.user() != ProcessStatus.own().user()) {
             throw new IllegalStateException(
                     "the rendezvous " + folder + " belongs to user " + Files.getOwner(pinned.path()) + REMEDY);
         }

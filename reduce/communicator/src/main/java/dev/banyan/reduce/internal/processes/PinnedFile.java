@@ -20,6 +20,7 @@ record PinnedFile(int descriptor) implements AutoCloseable {
     private static final int NO_SUCH_PROCESS = 3;
     private static final int ACCESS_DENIED = 13;
     private static final int NO_FOLDER = 20;
+    private static final int TOO_MANY_FILES_OF_ALL = 23;
     private static final int TOO_MANY_FILES = 24;
 
     /**
@@ -41,16 +42,23 @@ record PinnedFile(int descriptor) implements AutoCloseable {
     }
 
     private static PinnedFile pinned(int descriptor, Path path) throws IOException {
-        if (descriptor >= 0) {
-            return new PinnedFile(descriptor);
+        if (descriptor < 0) {
+            throw failure(-descriptor, path);
         }
-        throw switch (-descriptor) {
+        return new PinnedFile(descriptor);
+    }
+
+    /** Returns why the kernel does not open a file, by the number of its error. */
+    static IOException failure(int error, Path path) {
+        return switch (error) {
             case NO_SUCH_FILE, NO_SUCH_PROCESS -> new NoSuchFileException(path.toString());
             case ACCESS_DENIED -> new AccessDeniedException(path.toString());
             case NO_FOLDER -> new NotDirectoryException(path.toString());
             case TOO_MANY_FILES ->
                 new IOException(path + " cannot be opened by this process; raise the limit of open files");
-            default -> new IOException(path + " cannot be opened: error " + -descriptor + " of the kernel");
+            case TOO_MANY_FILES_OF_ALL ->
+                new IOException(path + " cannot be opened, as the machine has too many open files; end some processes");
+            default -> new IOException(path + " cannot be opened: error " + error + " of the kernel");
         };
     }
 

@@ -99,22 +99,57 @@ public final class SharedMemory implements AutoCloseable {
                     owner + (owner.isAlive() ? " has closed its memory" : " has ended")
                             + "; start all processes of the job anew",
                     e);
-        } catch (AccessDeniedException e) {
-            throw new IllegalStateException(
-                    "the memory of " + owner + " cannot be opened; run all processes of a job as one user and in one"
-                            + " PID namespace (containers: --pid=host)",
-                    e);
         } catch (IOException e) {
-            if (!owner.isAlive()) {
-                throw new IllegalStateException(owner + " has ended; start all processes of the job anew", e);
-            }
-            throw new UncheckedIOException("cannot map the memory of " + owner, e);
+            throw refused(owner, e);
         }
     }
 
+    /** Returns why the memory of a living process cannot be opened. The kernel's rules are those of ptrace(2). */
+    private static RuntimeException refused(ProcessId owner, IOException e) {
+        if (!owner.isAlive()) {
+            return ended(owner, e);
+        }
+        if (!(e instanceof AccessDeniedException)) {
+            return new UncheckedIOException("cannot map the memory of " + owner + ": " + e.getMessage(), e);
+        }
+        String refusal = "the memory of " + owner + " cannot be opened, as ";
+        try {
+            ProcessStatus that = ProcessStatus.of(Path.of("/proc/" + owner.pid()));
+            ProcessStatus own = ProcessStatus.own();
+            if (that.isEnding()) {
+                return ended(owner, e);
+            }
+            int group = own.group();
+            if (that.groups().stream().anyMatch(each -> each != group)) {
+                return new IllegalStateException(
+                        refusal + "it belongs to groups " + that.groups() + " and this process to group " + group
+                                + "; run all processes of a job with one group",
+                        e);
+            }
+            if ((that.permittedCapabilities() & ~own.capabilities()) != 0) {
+                return new IllegalStateException(
+                        refusal
+                                + "it has capabilities that this process lacks; give all processes of a job the same"
+                                + " ones",
+                        e);
+            }
+            return new IllegalStateException(
+                    refusal + "the kernel or a security module (SELinux, AppArmor) forbids it to this process; let"
+                            + " processes of one job read each other's /proc/PID/fd",
+                    e);
+        } catch (IOException gone) {
+            gone.addSuppressed(e);
+            return ended(owner, gone);
+        }
+    }
+
+    private static IllegalStateException ended(ProcessId owner, IOException e) {
+        return new IllegalStateException(owner + " has ended; start all processes of the job anew", e);
+    }
+
     private static void checkUser(ProcessId owner, Path process) throws IOException {
-        int own = Users.own();
-        List<Integer> users = Users.ofProcess(process);
+        int own = ProcessStatus.own().user();
+        List<Integer> users = ProcessStatus.of(process).users();
         if (users.stream().anyMatch(user -> user != own)) {
             throw new IllegalStateException(owner + " belongs to user " + Files.getOwner(process) + " (numbers " + users
                     + "), and this process to user number " + own + "; run all processes of a job as one user");
@@ -126,7 +161,8 @@ public final class SharedMemory implements AutoCloseable {
 
     private static SharedMemory open(ProcessId owner, PinnedFile named, long bytes) throws IOException {
         String target = Files.readSymbolicLink(named.path()).toString();
-        if (!target.startsWith("/memfd:" + PREFIX) || named.user() != Users.own()) {
+        if (!target.startsWith("/memfd:" + PREFIX)
+                || named.user() != ProcessStatus.own().user()) {
             throw wrong(owner, target + " of user " + Files.getOwner(named.path()));
         }
         long length = Files.size(named.path());
@@ -136,7 +172,7 @@ public final class SharedMemory implements AutoCloseable {
         }
         int opened = LinuxCalls.open(named.path().toString());
         if (opened < 0) {
-            throw new AccessDeniedException(named.path().toString());
+            throw PinnedFile.failure(-opened, named.path());
         }
         try {
             if (!LinuxCalls.hasSealedLength(opened)) {

@@ -3,8 +3,10 @@ package dev.banyan.reduce.internal.processes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -16,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @EnabledOnOs(OS.LINUX)
 class MeetingFolderTest {
-    private static final Announcement MADE = new Announcement(new ProcessId(17, 4), 9);
+    private static final Announcement MADE = new Announcement(5, new ProcessId(17, 4), 9);
 
     @TempDir
     private Path folder;
@@ -62,6 +64,30 @@ class MeetingFolderTest {
             assertThat(here.add(MADE)).isFalse();
         }
         assertThat(MeetingFolder.open(own)).isNull();
+    }
+
+    @Test
+    void anAnnouncementOfAnotherPidNamespaceStaysAndIsNamed() throws IOException {
+        Path job = Files.createDirectory(folder.resolve("job"));
+        Path foreign = Files.createFile(job.resolve(new Announcement(1, new ProcessId(999_999_999, 5), 9).fileName()));
+        FolderMeeting zero = new FolderMeeting(new JobPlace(0, 2, job.toString()));
+        zero.open(System.nanoTime()).close();
+        zero.close();
+        assertThat(job).isDirectoryContaining(foreign::equals);
+        FolderMeeting one = new FolderMeeting(new JobPlace(1, 2, job.toString()));
+        assertThatThrownBy(() -> one.open(System.nanoTime() - 1))
+                .isInstanceOf(CollectiveTimeoutException.class)
+                .hasMessage("process 999999999, which has made a job in " + job
+                        + ", does not share a PID namespace with this process; start all processes of a job in one"
+                        + " (containers: --pid=host)");
+        one.close();
+        assertThat(foreign).exists();
+    }
+
+    @Test
+    void aLimitOfOpenFilesIsNamed() {
+        assertThat(PinnedFile.failure(24, folder)).hasMessageContaining("raise the limit of open files");
+        assertThat(PinnedFile.failure(13, folder)).isInstanceOf(AccessDeniedException.class);
     }
 
     @Test

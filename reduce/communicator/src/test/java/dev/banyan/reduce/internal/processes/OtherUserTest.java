@@ -30,6 +30,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What another user of the machine can do: nothing. Only root can play two users. */
@@ -225,10 +226,12 @@ class OtherUserTest {
         Path file = rootFile();
         ProcessId holder = holder(asNobody(holderProgram(), file.toString(), Long.toString(BYTES)));
         Path foreign = folderOfNobody();
-        Path announced = Files.createFile(foreign.resolve(new Announcement(holder, 7).fileName()));
+        Path announced =
+                Files.createFile(foreign.resolve(new Announcement(Announcement.ownNamespace(), holder, 7).fileName()));
         Files.setAttribute(announced, "unix:uid", NOBODY);
         Path own = Files.createDirectory(folder.resolve("own"));
-        Files.createFile(own.resolve("banyan-999999999-5-7"));
+        Files.createFile(own.resolve(
+                new Announcement(Announcement.ownNamespace(), new ProcessId(999_999_999, 5), 7).fileName()));
         Path job = folder.resolve("job");
         AtomicBoolean done = new AtomicBoolean();
         Thread other = Thread.ofPlatform().start(() -> {
@@ -265,6 +268,26 @@ class OtherUserTest {
 
     private static void join(int process, Path folder) {
         Job.join(new JobPlace(process, 2, folder.toString()), 1, "", LONG).close();
+    }
+
+    /** This process, which the other one may not look into, has made the job. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--regid=65534 --clear-groups | it belongs to groups [0, 0, 0, 0] and this process to group 65534; run",
+                "--clear-groups | it has capabilities that this process lacks; give all",
+            })
+    void theReasonForWhichTheKernelRefusesMemoryIsNamed(String rights, String reason) throws Exception {
+        Path job = folder.resolve("job");
+        List<String> command = new ArrayList<>(List.of(SETPRIV.toString(), "--bounding-set=-all", "--inh-caps=-all"));
+        command.addAll(List.of(rights.split(" ", -1)));
+        command.addAll(Processes.java(List.of(), JoiningProgram.class.getName(), "1", "2", job.toString()));
+        try (FolderMeeting meeting = new FolderMeeting(new JobPlace(0, 2, job.toString()));
+                SharedMemory _ = meeting.open(System.nanoTime())) {
+            assertThat(processes.start(new ProcessBuilder(command)).lastLine())
+                    .startsWith("failed: the memory of " + ProcessId.own() + " cannot be opened, as " + reason);
+        }
     }
 
     /** Processes see only those of their own user. */

@@ -1,35 +1,41 @@
-package dev.banyan.trees.packing.program;
+package dev.banyan.trees.internal;
 
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Objects;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The primal simplex method for packings: maximise the sum of trees' amounts so that no wire is overloaded.
- * Trees are handed in one by one, each the cheapest under the current {@link #price prices}; the basis is
- * kept between them. ojAlgo's solvers can't do that: they begin anew for every tree, which made up nearly
- * all of the time.
+ * The primal simplex method for packings: maximise the sum of columns' amounts so that no wire is overloaded.
+ * Columns are handed in one by one, each the cheapest under the current {@link #prices prices}; the basis is
+ * kept between them.
  *
- * <p>The inverse of the basis is kept densely: O(m^2) time per tree and O(m^2) space for m wires. Capacities
+ * <p>The inverse of the basis is kept densely: O(m^2) time per column and O(m^2) space for m wires. Capacities
  * are raised by up to 1e-7 of themselves, each by another amount, so that steps have a length and the method
  * ends on machines that are all symmetry; the basis found is optimal for the true capacities also, which is
- * then computed exactly.
+ * then computed exactly. Not safe for use from several threads at once.
  *
  * <p>Source: L. R. Ford, D. R. Fulkerson, "A suggested computation for maximal multi-commodity network
  * flows", Management Science 5, 1958, doi:10.1287/mnsc.5.1.97; perturbation: A. Charnes, "Optimality and
  * degeneracy in linear programming", Econometrica 20, 1952, doi:10.2307/1907845.
  */
-final class PackingSimplex {
+public final class PackingSimplex<C extends Column> {
+    /** Columns that cost less than 1 by no more than this are not worth to enter. */
+    private static final double TOLERANCE = 1e-10;
+
     private static final double RAISE = 1e-7;
     private static final double GOLDEN = 0.6180339887498949;
     private static final double LEAST_PIVOT = 1e-9;
     private static final int STEPS_PER_INVERSION = 128;
 
     private final int wires;
+    private final long[] wholeCapacity;
     private final double[] capacity;
-    /** By row of the basis: its tree, or null for the slack of {@link #slackOf}. */
-    private final @Nullable RoutedTree[] tree;
+    /** By row of the basis: its column, or null for the slack of {@link #slackOf}. */
+    private final List<@Nullable C> column;
 
     private final int[] slackOf;
     private final double[][] inverse;
@@ -38,37 +44,60 @@ final class PackingSimplex {
     private final double[] step;
     private int stepsSinceInversion;
 
-    /** Nothing is packed yet. Capacities are taken relative to the widest. */
-    PackingSimplex(Wires all) {
-        wires = all.count();
-        capacity = new double[wires];
-        tree = new RoutedTree[wires];
+    /**
+     * Begins with nothing packed. Capacities are taken relative to the widest.
+     *
+     * @param capacity by wire, above 0; at least one
+     */
+    public PackingSimplex(long[] capacity) {
+        wires = capacity.length;
+        wholeCapacity = capacity.clone();
+        this.capacity = new double[wires];
+        column = new ArrayList<>(Collections.nCopies(wires, null));
         slackOf = new int[wires];
         inverse = new double[wires][wires];
         price = new double[wires];
         step = new double[wires];
-        double widest = (double) all.widest();
+        double widest = (double) Arrays.stream(capacity).max().orElseThrow();
         for (int wire = 0; wire < wires; wire++) {
             double fraction = (wire + 1) * GOLDEN % 1;
-            capacity[wire] = all.capacity(wire) / widest * (1 + RAISE * (0.5 + fraction / 2));
+            this.capacity[wire] = capacity[wire] / widest * (1 + RAISE * (0.5 + fraction / 2));
             slackOf[wire] = wire;
             inverse[wire][wire] = 1;
         }
-        amount = capacity.clone();
+        amount = this.capacity.clone();
     }
 
-    /** Price of each wire per capacity; changes with every step. */
-    double[] prices() {
+    /** Returns the price of each wire per capacity; changes with every step. */
+    public double[] prices() {
         return price;
     }
 
-    /** Number of elementary operations of one step, roughly. */
-    long operations() {
+    /** Returns the number of elementary operations of one step, roughly. */
+    public long operations() {
         return (long) wires * wires;
     }
 
-    /** Packs more of a tree that costs less than 1. */
-    void enter(RoutedTree entering) {
+    /** Packs as much as possible of some columns together with those of before. */
+    public Basis<C> pack(List<C> columns) {
+        while (true) {
+            if (!dropOverpaid()) {
+                C cheapest = Collections.min(columns, Comparator.comparingDouble(some -> some.cost(price)));
+                if (!isWorth(cheapest)) {
+                    return basis();
+                }
+                enter(cheapest);
+            }
+        }
+    }
+
+    /** Returns whether a column costs so little that more of it should be packed. */
+    public boolean isWorth(C some) {
+        return some.cost(price) < 1 - TOLERANCE;
+    }
+
+    /** Packs more of a column that {@linkplain #isWorth is worth} it. */
+    public void enter(C entering) {
         for (int row = 0; row < wires; row++) {
             double sum = 0;
             for (int i = 0; i < entering.wiresUsed(); i++) {
@@ -84,12 +113,12 @@ final class PackingSimplex {
      *
      * @return whether there was one
      */
-    boolean dropOverpaid(double tolerance) {
+    public boolean dropOverpaid() {
         int worst = 0;
         for (int wire = 1; wire < wires; wire++) {
             worst = price[wire] < price[worst] ? wire : worst;
         }
-        if (price[worst] >= -tolerance) {
+        if (price[worst] >= -TOLERANCE) {
             return false;
         }
         for (int row = 0; row < wires; row++) {
@@ -99,7 +128,7 @@ final class PackingSimplex {
         return true;
     }
 
-    private void pivot(@Nullable RoutedTree entering, int slack, double gain) {
+    private void pivot(@Nullable C entering, int slack, double gain) {
         int leaving = leaving();
         double[] row = inverse[leaving];
         double pivot = step[leaving];
@@ -120,7 +149,7 @@ final class PackingSimplex {
             }
         }
         amount[leaving] = length;
-        tree[leaving] = entering;
+        column.set(leaving, entering);
         slackOf[leaving] = slack;
         if (++stepsSinceInversion >= STEPS_PER_INVERSION + wires) {
             invert();
@@ -135,7 +164,7 @@ final class PackingSimplex {
             }
         }
         if (leaving < 0) {
-            throw new IllegalStateException("a tree that loads no wire");
+            throw new IllegalStateException("a column that loads no wire");
         }
         return leaving;
     }
@@ -145,12 +174,12 @@ final class PackingSimplex {
         stepsSinceInversion = 0;
         double[][] basis = new double[wires][2 * wires];
         for (int row = 0; row < wires; row++) {
-            RoutedTree column = tree[row];
-            if (column == null) {
+            C some = column.get(row);
+            if (some == null) {
                 basis[slackOf[row]][row] = 1;
             } else {
-                for (int i = 0; i < column.wiresUsed(); i++) {
-                    basis[column.wire(i)][row] = column.uses(i);
+                for (int i = 0; i < some.wiresUsed(); i++) {
+                    basis[some.wire(i)][row] = some.uses(i);
                 }
             }
             basis[row][wires + row] = 1;
@@ -186,26 +215,27 @@ final class PackingSimplex {
         for (int wire = 0; wire < wires; wire++) {
             price[wire] = 0;
             for (int row = 0; row < wires; row++) {
-                price[wire] += tree[row] == null ? 0 : inverse[row][wire];
+                price[wire] += column.get(row) == null ? 0 : inverse[row][wire];
             }
         }
     }
 
-    /** The trees of the basis, with their amounts, and the wires whose slack is not in it; with prices as given. */
-    FloatPacking packing(double[] prices, boolean optimal) {
-        int[] rows = IntStream.range(0, wires).filter(row -> tree[row] != null).toArray();
+    /** Returns the columns of the basis, with their amounts, and the wires whose slack is not in it. */
+    public Basis<C> basis() {
         boolean[] full = new boolean[wires];
         Arrays.fill(full, true);
+        List<C> columns = new ArrayList<>();
+        double[] amounts = new double[wires];
         for (int row = 0; row < wires; row++) {
-            if (tree[row] == null) {
+            C some = column.get(row);
+            if (some == null) {
                 full[slackOf[row]] = false;
+            } else {
+                amounts[columns.size()] = amount[row];
+                columns.add(some);
             }
         }
-        return new FloatPacking(
-                Arrays.stream(tree).filter(Objects::nonNull).toList(),
-                Arrays.stream(rows).mapToDouble(row -> amount[row]).toArray(),
-                IntStream.range(0, wires).filter(wire -> full[wire]).toArray(),
-                prices,
-                optimal);
+        int[] fullWires = IntStream.range(0, wires).filter(wire -> full[wire]).toArray();
+        return new Basis<>(columns, Arrays.copyOf(amounts, columns.size()), fullWires, wholeCapacity);
     }
 }

@@ -1,4 +1,4 @@
-package dev.banyan.trees.packing.program;
+package dev.banyan.trees.internal;
 
 import java.math.BigInteger;
 import java.util.Arrays;

@@ -1,11 +1,11 @@
-package dev.banyan.trees.packing.program;
+package dev.banyan.trees.internal;
 
 import java.math.BigInteger;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** Fractions with one denominator. Immutable. */
-final class CommonFractions {
+public final class CommonFractions {
     private final BigInteger[] numerators;
     private final BigInteger denominator;
 
@@ -14,16 +14,17 @@ final class CommonFractions {
         this.denominator = denominator;
     }
 
-    BigInteger numerator(int index) {
+    /** Returns a numerator. */
+    public BigInteger numerator(int index) {
         return numerators[index];
     }
 
-    /** Above 0. */
-    BigInteger denominator() {
+    /** Returns the common denominator, above 0. */
+    public BigInteger denominator() {
         return denominator;
     }
 
-    /** Whether none is below 0. */
+    /** Returns whether none is below 0. */
     boolean nonNegative() {
         return Arrays.stream(numerators).allMatch(numerator -> numerator.signum() >= 0);
     }
