@@ -65,7 +65,7 @@ final class TreesCommand extends Subcommand {
             paramLabel = "NAME",
             description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
-    private @Nullable TreeAlgorithm algorithm;
+    private @Nullable TreeChoice algorithm;
 
     @Option(
             names = "--root",
@@ -133,7 +133,7 @@ final class TreesCommand extends Subcommand {
         }
         int ranks = chosen.machine().size();
         require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
-        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config))
+        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeChoice.of(config))
                 .generator(factor, config.get(Algorithms.SEED));
         PlannedTrees plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
         List<String> warnings = new ArrayList<>(plan.warnings());
@@ -158,7 +158,7 @@ final class TreesCommand extends Subcommand {
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
         require(chunks == null || format == Format.msccl, "--chunks goes with --format msccl");
         require(chunks == null || chunks >= 1, "--chunks is " + chunks + "; it must be at least 1");
-        if (algorithm == TreeAlgorithm.PACKING) {
+        if (algorithm == TreeChoice.PACKING) {
             require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
             require(
                     root == null || (collective != null && collective.hasRoot()),

@@ -52,13 +52,13 @@ final class ProgramPredictions {
                 table.row(
                         one.setting().file(),
                         Long.toString(row.bytes()),
-                        Figures.us(row.measuredUs()),
+                        FigureText.us(row.measuredUs()),
                         planned.choice().toString(),
-                        Figures.us(costs.usual().predictedUs(planned.schedule(), planned.links())),
+                        FigureText.us(costs.usual().predictedUs(planned.schedule(), planned.links())),
                         costs.range(planned)
-                                .map(range -> Figures.us(range.leastUs()) + " to " + Figures.us(range.mostUs()))
+                                .map(range -> FigureText.us(range.leastUs()) + " to " + FigureText.us(range.mostUs()))
                                 .orElse("-"),
-                        Figures.us(costs.launchUs()));
+                        FigureText.us(costs.launchUs()));
             }
         }
     }

@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
  * @param curves at least one, with names of their own; the same name has the same colour in the charts of a
  *     picture if it stands at the same place
  */
-public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
+public record LineChart(String title, Axis x, Axis y, List<ChartCurve> curves) {
     /** Of a chart, in pixels. */
     static final double WIDTH = 700;
 
@@ -69,8 +69,8 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         int columns = (int) Math.max(1, (RIGHT - LEFT) / (50 + 6.5 * longestName()));
         int rows = (curves.size() + columns - 1) / columns;
         double bottom = HEIGHT - 56 - rows * LEGEND_ROW;
-        Span across = span(x.scale(), Curve.Point::x, LEFT, RIGHT);
-        Span up = span(y.scale(), Curve.Point::y, bottom, TOP);
+        Span across = span(x.scale(), ChartCurve.Point::x, LEFT, RIGHT);
+        Span up = span(y.scale(), ChartCurve.Point::y, bottom, TOP);
         svg.add("<g font-size='12' fill='#303030' stroke-linecap='round' stroke-linejoin='round'>");
         svg.add(
                 "<text x='%s' y='24' font-size='15' font-weight='bold' text-anchor='middle'>%s</text>",
@@ -115,9 +115,9 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
     }
 
     /** Draws the points that have a place on both axes, with a line between neighbours. */
-    private void curve(SvgWriter svg, Curve curve, String ink, double width, Span across, Span up) {
-        double[] xs = places(curve, x.scale(), Curve.Point::x);
-        double[] ys = places(curve, y.scale(), Curve.Point::y);
+    private void curve(SvgWriter svg, ChartCurve curve, String ink, double width, Span across, Span up) {
+        double[] xs = places(curve, x.scale(), ChartCurve.Point::x);
+        double[] ys = places(curve, y.scale(), ChartCurve.Point::y);
         StringBuilder path = new StringBuilder();
         StringBuilder dots = new StringBuilder();
         boolean begins = true;
@@ -137,11 +137,11 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
     /** Returns how many later curves would hide one: it is drawn that much wider, so that it shows beside them. */
     private int covering(int index, Span up) {
         double near = HIDDEN_SHARE * (up.high() - up.low());
-        Curve curve = curves.get(index);
-        double[] own = places(curve, y.scale(), Curve.Point::y);
+        ChartCurve curve = curves.get(index);
+        double[] own = places(curve, y.scale(), ChartCurve.Point::y);
         int covering = 0;
-        for (Curve other : curves.subList(index + 1, curves.size())) {
-            double[] others = places(other, y.scale(), Curve.Point::y);
+        for (ChartCurve other : curves.subList(index + 1, curves.size())) {
+            double[] others = places(other, y.scale(), ChartCurve.Point::y);
             long close = IntStream.range(0, Math.min(own.length, others.length))
                     .filter(i ->
                             curve.points().get(i).x() == other.points().get(i).x()
@@ -153,7 +153,7 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
     }
 
     /** An axis begins and ends at whole powers, or begins at 0. */
-    private Span span(Scale scale, ToDoubleFunction<Curve.Point> coordinate, double begin, double end) {
+    private Span span(Scale scale, ToDoubleFunction<ChartCurve.Point> coordinate, double begin, double end) {
         double[] all = curves.stream()
                 .flatMapToDouble(curve -> DoubleStream.of(places(curve, scale, coordinate)))
                 .filter(Double::isFinite)
@@ -167,7 +167,7 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         return new Span(low, Math.max(Math.ceil(most - 1e-9), low + 1), begin, end);
     }
 
-    private static double[] places(Curve curve, Scale scale, ToDoubleFunction<Curve.Point> coordinate) {
+    private static double[] places(ChartCurve curve, Scale scale, ToDoubleFunction<ChartCurve.Point> coordinate) {
         return curve.points().stream()
                 .mapToDouble(coordinate)
                 .map(value -> value > 0 || !scale.onlyPositive() ? scale.place(value) : Double.NaN)

@@ -42,7 +42,7 @@ public record Picture(List<LineChart> charts) {
         return charts.stream()
                 .map(chart -> chart.title() + ": " + chart.y().title() + " over "
                         + chart.x().title() + "; "
-                        + chart.curves().stream().map(Curve::name).collect(Collectors.joining(", ")))
+                        + chart.curves().stream().map(ChartCurve::name).collect(Collectors.joining(", ")))
                 .collect(Collectors.joining(". "));
     }
 }

@@ -21,8 +21,11 @@ class PictureTest {
                 new Axis("size (bytes)", Scale.BYTES),
                 new Axis("time", Scale.MICROSECONDS),
                 List.of(
-                        new Curve("ring & tree", List.of(new Curve.Point(1024, 10), new Curve.Point(1 << 20, 900))),
-                        new Curve("star", List.of(new Curve.Point(1024, 20), new Curve.Point(1 << 20, 0)))));
+                        new ChartCurve(
+                                "ring & tree",
+                                List.of(new ChartCurve.Point(1024, 10), new ChartCurve.Point(1 << 20, 900))),
+                        new ChartCurve(
+                                "star", List.of(new ChartCurve.Point(1024, 20), new ChartCurve.Point(1 << 20, 0)))));
     }
 
     @Test
@@ -41,13 +44,13 @@ class PictureTest {
     /** The first of two equal curves is drawn wider, so that its colour shows on both sides of the second. */
     @Test
     void aCurveBehindAnotherIsSeen() throws IOException {
-        List<Curve.Point> same = List.of(new Curve.Point(1, 10), new Curve.Point(100, 90));
+        List<ChartCurve.Point> same = List.of(new ChartCurve.Point(1, 10), new ChartCurve.Point(100, 90));
         Path file = folder.resolve("curves.svg");
         new Picture(List.of(new LineChart(
                         "",
                         new Axis("", Scale.COUNT),
                         new Axis("", Scale.LINEAR),
-                        List.of(new Curve("first", same), new Curve("second", same)))))
+                        List.of(new ChartCurve("first", same), new ChartCurve("second", same)))))
                 .write(new PlotFile(file));
         assertThat(file).content().containsPattern("#0072b2\" fill=\"none\"><path d=\"[^\"]+\" stroke-width=\"6\"");
     }

@@ -26,7 +26,7 @@ final class GradientExchange {
         this.algorithms = algorithms;
     }
 
-    StepModel of(Gradients gradients) {
+    StepModel of(ModelGradients gradients) {
         List<Exchange> ways = new ArrayList<>();
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(exchange(algorithm, gradients.elements()));
