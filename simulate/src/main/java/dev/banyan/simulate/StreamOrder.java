@@ -1,8 +1,8 @@
 package dev.banyan.simulate;
 
 /**
- * Which of the copies between the same two ranks, or of the kernels of one device, comes next. Either way
- * the streams are shared by all jobs.
+ * The order of the copies between the same two ranks, and of the kernels of one device. All jobs share the streams in
+ * either order.
  */
 public enum StreamOrder {
     /**

@@ -45,7 +45,7 @@ final class PeerTrials {
 
     private record Pair(int from, int to) {}
 
-    /** Whether peer access of a pair works. The lock makes trials follow each other. */
+    /** True for pairs whose peer access works. The lock makes trials follow each other. */
     private static final Map<Pair, Boolean> OUTCOMES = new HashMap<>();
     /** Ordinals of devices on which an enabling or a trial was late; guarded by the same lock. */
     private static final Set<Integer> STUCK_DEVICES = new HashSet<>();
@@ -55,7 +55,7 @@ final class PeerTrials {
     private final LongSupplier clock;
     /** Enablings that did not end in time. */
     private final Queue<CompletableFuture<Integer>> late = new ConcurrentLinkedQueue<>();
-    /** What a device is tried with. */
+    /** The memory and stream with which a device is tried. */
     private final Map<CudaDevice, Side> sides = new ConcurrentHashMap<>();
 
     /**

@@ -12,7 +12,7 @@ final class HalfBlock {
     final short[][] inputs = new short[FusedLoop.MOST_OPERANDS][ELEMENTS];
     /** Inputs that other loops have written, in the places of those above. */
     final float[][] wideInputs = new float[FusedLoop.MOST_OPERANDS][ELEMENTS];
-    /** What other loops write or read, as it is in private memory. */
+    /** The values that other loops write or read, in the form of private memory. */
     final float[] lanes = new float[ELEMENTS];
     /** Results as they are in memory. */
     final short[] elements = new short[ELEMENTS];

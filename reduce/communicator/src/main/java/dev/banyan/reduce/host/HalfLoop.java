@@ -21,7 +21,7 @@ final class HalfLoop extends FusedLoop {
     private final int firstOutput;
     private final int endOutput;
     private final boolean wideOutput;
-    /** How many times as great values are as in private memory. */
+    /** The factor between values and their form in private memory. */
     private final float scale;
     /** True if each input is in private memory. */
     private final boolean[] wideInputs;

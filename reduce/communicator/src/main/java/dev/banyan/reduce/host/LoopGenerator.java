@@ -99,9 +99,9 @@ final class LoopGenerator {
     private final int[] elements;
 
     private final int index;
-    /** What means are divided by. */
+    /** The vector that means are divided by. */
     private final int divisors;
-    /** What means are multiplied with. */
+    /** The vector that means are multiplied with. */
     private final int factors;
     /** Of all inputs, where lanes are guarded. */
     private final Greatest magnitudes = new Greatest(MAGNITUDES, FIRST_MAGNITUDES, GREATER_MAGNITUDES, UNUSUAL);

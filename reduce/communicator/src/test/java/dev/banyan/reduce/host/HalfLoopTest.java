@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Loops over 16-bit floats against the conversions of {@link Float}. */
 class HalfLoopTest {
     private static final int ALL = 1 << 16;
-    /** How many elements a loop gets at a time where private memory is small. */
+    /** The number of elements that a loop gets at a time if private memory is small. */
     private static final int BLOCK = 256;
 
     @BeforeEach
