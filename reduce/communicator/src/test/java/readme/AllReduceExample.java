@@ -12,7 +12,7 @@ import java.util.List;
 
 class AllReduceExample {
     public static void main(String[] args) {
-        try (var ranks = Communicator.create(Presets.find("p3.16xlarge").orElseThrow(), Config.load())) {
+        try (var ranks = Communicator.onHost(Presets.find("p3.16xlarge").orElseThrow(), Config.load())) {
             List<MemorySegment> gradients = ranks.allocateAll(1_000_000L * Float.BYTES); // one buffer per rank, zeroed
             gradients.get(3).setAtIndex(ValueLayout.JAVA_FLOAT, 42, 8f);
             ranks.allReduce(gradients, 1_000_000, DataType.F32, ReduceOp.AVG); // in place, blocking

@@ -18,7 +18,7 @@ class DataParallelExample {
     private static final long[] LAYERS = {784 * 128, 128 * 64, 64 * 10}; // parameters of each layer
 
     public static void main(String[] args) {
-        try (var ranks = Communicator.create(Presets.find("p3.8xlarge").orElseThrow(), Config.load())) {
+        try (var ranks = Communicator.onHost(Presets.find("p3.8xlarge").orElseThrow(), Config.load())) {
             List<List<MemorySegment>> gradients = LongStream.of(LAYERS)
                     .mapToObj(count -> ranks.allocateAll(count * Float.BYTES))
                     .toList();

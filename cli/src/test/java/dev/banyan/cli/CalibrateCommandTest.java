@@ -9,7 +9,6 @@ import dev.banyan.simulate.Profiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -106,35 +105,5 @@ class CalibrateCommandTest {
                 calibrate(" --machine p3.8xlarge --devices 0,3 --output " + folder.resolve("none/profile.json"));
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains("there is no folder " + folder.resolve("none"));
-    }
-
-    @Test
-    void aSummaryNamesFilesOfItsOwnFolderAlone() throws IOException {
-        Path day = Files.createDirectory(folder.resolve("day"));
-        Files.writeString(folder.resolve("part.json"), "{\"status\": \"done\", \"figures\": []}");
-        for (String name : List.of("../part.json", folder.resolve("part.json").toString(), "..")) {
-            Files.writeString(
-                    day.resolve("summary.json"),
-                    "{\"format\": \"banyan gpu-day\", \"version\": 1, \"parts\": [{\"file\": \"" + name + "\"}]}");
-            CommandRun run = CommandRun.of("calibrate --from " + day);
-            assertThat(run.status()).isEqualTo(1);
-            assertThat(run.err()).contains("names the file '" + name + "' of a part, which must be in the same folder");
-        }
-    }
-
-    @Test
-    void aPartWithoutANameOrAFigureIsRefused() throws IOException {
-        Path day = Files.createDirectory(folder.resolve("day"));
-        Files.writeString(
-                day.resolve("summary.json"),
-                "{\"format\": \"banyan gpu-day\", \"version\": 1, \"parts\": [{\"file\": \"part.json\"}]}");
-        for (String part : List.of(
-                "{\"status\": \"done\", \"figures\": []}",
-                "{\"part\": \"launch\", \"status\": \"done\", \"figures\": [null]}")) {
-            Files.writeString(day.resolve("part.json"), part);
-            CommandRun run = CommandRun.of("calibrate --from " + day + " --machine p3.8xlarge");
-            assertThat(run.status()).isEqualTo(1);
-            assertThat(run.err()).contains("part.json has no name, no status or no figures");
-        }
     }
 }

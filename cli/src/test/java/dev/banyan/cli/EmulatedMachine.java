@@ -17,11 +17,9 @@ import java.util.List;
  *
  * @param cuda where the loader finds CUDA's driver
  * @param drivers folder of the stand-in
- * @param path of the process: where it finds programs
- * @param settings of its environment, NAME=VALUE each
  * @param processes of the test
  */
-record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settings, Processes processes) {
+record EmulatedMachine(Path cuda, Path drivers, Processes processes) {
     private static final Path MODULES = Path.of(System.getProperty("banyan.modules", ".."));
 
     /**
@@ -46,7 +44,7 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
         Files.copy(
                 MODULES.resolve("nvml-probe/src/test/resources/dev/banyan/nvml/p3.16xlarge.txt"),
                 drivers.resolve("machine.txt"));
-        return new EmulatedMachine(cuda, drivers, System.getenv("PATH"), List.of(), processes);
+        return new EmulatedMachine(cuda, drivers, processes);
     }
 
     /** The stand-in for NVML. */
@@ -55,15 +53,7 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
     }
 
     EmulatedMachine withDriver(Path folder) {
-        return new EmulatedMachine(folder, drivers, path, settings, processes);
-    }
-
-    EmulatedMachine withPath(Path folder) {
-        return new EmulatedMachine(cuda, drivers, folder.toString(), settings, processes);
-    }
-
-    EmulatedMachine with(String setting) {
-        return new EmulatedMachine(cuda, drivers, path, List.of(setting), processes);
+        return new EmulatedMachine(folder, drivers, processes);
     }
 
     /**
@@ -74,15 +64,18 @@ record EmulatedMachine(Path cuda, Path drivers, String path, List<String> settin
      * @param arguments with single spaces between
      */
     CommandRun banyan(Path folder, String commands, String arguments) throws IOException, InterruptedException {
+        return run(folder, commands, Processes.java(List.of(), "dev.banyan.cli.Main", arguments.split(" ", -1)));
+    }
+
+    /** Runs any program with the drivers of this machine. */
+    CommandRun run(Path folder, String commands, List<String> program) throws IOException, InterruptedException {
         Path emulated = Files.writeString(folder.resolve("emulated.txt"), commands);
         List<String> command = new ArrayList<>(List.of(
                 "/usr/bin/env",
-                "PATH=" + path,
                 "LD_LIBRARY_PATH=" + cuda,
                 "BANYAN_NVML_LIBRARY=" + nvml(),
                 "BANYAN_EMULATED_CUDA=" + emulated));
-        command.addAll(settings);
-        command.addAll(Processes.java(List.of(), "dev.banyan.cli.Main", arguments.split(" ", -1)));
+        command.addAll(program);
         return run(command, processes);
     }
 

@@ -48,7 +48,6 @@ class OutputSchemaTest {
                 "scaling -m p3.8xlarge --machines 1,2 --workload lenet-5 --images-per-second 1000 --out FOLDER/s.md"
                         + "|scaling|p3.8xlarge|-|-|v100-nvlink",
                 "figures --out FOLDER/figures|figures|p3.16xlarge|-|-|v100-nvlink",
-                "gpu-day --output FOLDER/day --parts trainer|gpu-day|-|-|-|-",
                 "trace run --workload lenet-5 --devices 0,1 --iterations 1 --out FOLDER/traces"
                         + "|trace run|p3.16xlarge|host|loops|-"
             })

@@ -21,7 +21,7 @@ final class BanyanEngine extends Engine {
 
     private final Engine real;
     private final Processes processes;
-    /** Whether a message has said that Banyan has nothing to do. */
+    /** True if a message has said that Banyan has nothing to do. */
     private final AtomicBoolean logged = new AtomicBoolean();
 
     BanyanEngine(Engine real, Processes processes) {

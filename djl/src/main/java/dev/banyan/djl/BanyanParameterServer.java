@@ -53,7 +53,7 @@ final class BanyanParameterServer implements ParameterServer {
 
     private int expected;
     private @Nullable Replicas replicas;
-    /** Whether a step has asked for {@link #joined}. */
+    /** True if a step has asked for {@link #joined}. */
     private boolean hasAskedToJoin;
 
     private @Nullable JoinedGpus joined;

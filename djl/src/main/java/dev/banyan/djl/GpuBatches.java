@@ -48,14 +48,12 @@ final class GpuBatches implements AutoCloseable {
 
     /** Sums each array of all GPUs into that of the first GPU. */
     void sum(List<Arrays> batch) {
-        enqueue(
-                batch,
-                arrays -> CollectiveCall.reduce(arrays.buffers(), arrays.count(), arrays.type(), ReduceOp.SUM, 0));
+        enqueue(batch, arrays -> CollectiveCall.reduce(arrays.buffers(), arrays.count(), arrays.type(), ReduceOp.SUM));
     }
 
     /** Copies each array of the first GPU to all others. */
     void spread(List<Arrays> batch) {
-        enqueue(batch, arrays -> CollectiveCall.broadcast(arrays.buffers(), arrays.count(), arrays.type(), 0));
+        enqueue(batch, arrays -> CollectiveCall.broadcast(arrays.buffers(), arrays.count(), arrays.type()));
     }
 
     private void enqueue(List<Arrays> batch, Function<Arrays, CollectiveCall> call) {

@@ -4,12 +4,8 @@ import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackend;
-import dev.banyan.cuda.CudaDevices;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.topology.Machine;
-import dev.banyan.topology.ThisMachine;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import java.util.List;
 
 /** GPUs of this process, which PyTorch and CUDA count alike, and PyTorch's arrays there. */
@@ -25,25 +21,7 @@ final class TorchGpus {
      */
     static Communicator open(List<Device> devices, Config config) {
         int[] ordinals = devices.stream().mapToInt(Device::getDeviceId).toArray();
-        List<String> busIds = CudaDevices.busIds();
-        Machine machine = thisMachine();
-        int[] places = Arrays.stream(ordinals)
-                .map(ordinal -> place(machine, busIds.get(ordinal)))
-                .toArray();
-        return Communicator.onGpus(machine.subset(places), config, ordinals);
-    }
-
-    private static Machine thisMachine() {
-        return switch (ThisMachine.look()) {
-            case ThisMachine.Found found -> found.machine();
-            case ThisMachine.Missing missing -> throw new IllegalStateException(missing.reason());
-        };
-    }
-
-    private static int place(Machine machine, String busId) {
-        return machine.deviceAt(busId)
-                .orElseThrow(() -> new IllegalStateException("the GPU at " + busId
-                        + " is not among those that the probe found usable; run banyan probe to see why"));
+        return Communicator.onGpus(config, ordinals);
     }
 
     /**

@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
@@ -98,11 +99,10 @@ final class GpuProgram {
 
     /** Returns when all collectives have ended: this one comes after them. */
     private void await() {
-        gpus.broadcast(
+        gpus.run(CollectiveCall.broadcast(
                 List.of(small, gpus.allocate(1, 4), gpus.allocate(2, 4), gpus.allocate(3, 4)),
                 1,
-                dev.banyan.schedule.type.DataType.F32,
-                0);
+                dev.banyan.schedule.type.DataType.F32));
     }
 
     /** Works on the CPU, so that it waits for the collectives by itself. */

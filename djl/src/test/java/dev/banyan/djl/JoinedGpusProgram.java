@@ -122,7 +122,7 @@ final class JoinedGpusProgram {
         }
     }
 
-    /** What is averaged together. */
+    /** Averages several arrays together. */
     private void batch() {
         JoinedGpus joined = Launch.PROCESSES.joinGpus(List.of(own), List.of());
         require(joined != null, "the GPUs stay joined");
@@ -214,7 +214,7 @@ final class JoinedGpusProgram {
 
         @Override
         public void update(String parameterId, NDArray weight, NDArray grad) {
-            gpu.enqueue(CollectiveCall.broadcast(List.of(small), 0, DataType.F32, 0), CudaStreams.defaults(1))
+            gpu.enqueue(CollectiveCall.broadcast(List.of(small), 0, DataType.F32), CudaStreams.defaults(1))
                     .join();
             weight.subi(grad);
         }

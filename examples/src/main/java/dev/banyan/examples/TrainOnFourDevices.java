@@ -2,6 +2,7 @@ package dev.banyan.examples;
 
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
@@ -48,9 +49,10 @@ public final class TrainOnFourDevices {
                 .orElseThrow()
                 .subset(IntStream.range(0, devices).toArray());
         double[] losses = new double[steps];
-        try (Communicator ranks = Communicator.create(machine, Config.load());
-                KVStore store = KVStore.create("auto", ranks)) {
-            store.setOptimizer(Optimizer.sgd(0.05).momentum(0.9).gradientFactor(1.0 / BATCH));
+        try (Communicator ranks = Communicator.onHost(machine, Config.load());
+                KVStore store = KVStore.builder(ranks)
+                        .optimizer(Optimizer.sgd(0.05).momentum(0.9).gradientFactor(1.0 / BATCH))
+                        .open()) {
             MemorySegment[][] weights = arrays(ranks);
             MemorySegment[][] gradients = arrays(ranks);
             Random random = new Random(42);
@@ -58,8 +60,8 @@ public final class TrainOnFourDevices {
             for (int layer = 0; layer < layers; layer++) {
                 double[] first =
                         random.doubles(TwoLayerNetwork.SIZES[layer], -0.7, 0.7).toArray();
-                store.init(layer, MemorySegment.ofArray(first), first.length, DataType.F64);
-                store.pull(layer, ofAllRanks(weights, layer), 0).join();
+                store.init(Key.of(layer), MemorySegment.ofArray(first), first.length, DataType.F64);
+                store.pull(Key.of(layer), ofAllRanks(weights, layer)).join();
             }
             for (int step = 0; step < steps; step++) {
                 double[][] batch = batch(random);
@@ -80,8 +82,8 @@ public final class TrainOnFourDevices {
                 // The last layer's gradients are there first; the first layer's weights are wanted first.
                 List<CompletableFuture<Void>> pending = new ArrayList<>();
                 for (int layer = layers - 1; layer >= 0; layer--) {
-                    pending.add(
-                            store.pushPull(layer, ofAllRanks(gradients, layer), ofAllRanks(weights, layer), -layer));
+                    pending.add(store.pushPull(
+                            Key.of(layer), ofAllRanks(gradients, layer), ofAllRanks(weights, layer), -layer));
                 }
                 pending.forEach(CompletableFuture::join);
             }

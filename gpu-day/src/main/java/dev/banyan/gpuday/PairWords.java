@@ -20,7 +20,7 @@ record PairWords(int from, int to) {
         }
     }
 
-    /** Whether an array has each word in its place. */
+    /** Returns whether an array has each word in its place. */
     boolean areIn(int[] words) {
         for (int index = 0; index < words.length; index++) {
             if (words[index] != word(index)) {

@@ -79,7 +79,7 @@ public class GpuCall {
         List<MemorySegment> buffers = IntStream.range(0, communicator.size())
                 .mapToObj(rank -> communicator.allocate(rank, (long) COUNT * Float.BYTES))
                 .toList();
-        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, COUNT, DataType.F32, ReduceOp.SUM, buffers);
+        return CollectiveCall.of(Collective.ALL_REDUCE, -1, COUNT, DataType.F32, ReduceOp.SUM, buffers);
     }
 
     /** Frees everything. */

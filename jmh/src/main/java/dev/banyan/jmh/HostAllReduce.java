@@ -92,7 +92,7 @@ public class HostAllReduce {
     /** Allocates the buffers. They hold zeros, which sums do not change. */
     @Setup
     public void open() {
-        communicator = Communicator.create(
+        communicator = Communicator.onHost(
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
                         .set(Planner.ALGORITHM.name(), algorithm)
@@ -101,9 +101,10 @@ public class HostAllReduce {
         for (long floats : counts()) {
             long count = 4 * floats / type.bytes();
             List<MemorySegment> inputs = buffers(communicator, floats);
-            inPlace.add(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs));
+            inPlace.add(CollectiveCall.of(Collective.ALL_REDUCE, -1, count, type, op, inputs));
             List<MemorySegment> outputs = buffers(communicator, floats);
-            outOfPlace.add(CollectiveCall.outOfPlace(Collective.ALL_REDUCE, -1, count, type, op, inputs, outputs));
+            outOfPlace.add(CollectiveCall.of(Collective.ALL_REDUCE, -1, count, type, op, inputs)
+                    .into(outputs));
         }
     }
 

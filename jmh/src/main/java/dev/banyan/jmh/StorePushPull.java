@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.Algorithms;
@@ -65,7 +66,7 @@ public class StorePushPull {
     @Param({"0"})
     public String reproducible = "0";
 
-    /** Whether a trace recorder listens. It keeps all events. */
+    /** True if a trace recorder listens. It keeps all events. */
     @Param({"false"})
     public boolean traced;
 
@@ -82,13 +83,13 @@ public class StorePushPull {
     /** Allocates the gradients. They hold zeros, which sums do not change. */
     @Setup
     public void open() {
-        Communicator ranks = Communicator.create(
+        Communicator ranks = Communicator.onHost(
                 Presets.find("p3.16xlarge").orElseThrow(),
                 Config.builder()
                         .set(KVStore.FUSION_BYTES.name(), fusion)
                         .set(Algorithms.REPRODUCIBLE.name(), reproducible)
                         .build());
-        KVStore opened = KVStore.create(type, ranks);
+        KVStore opened = KVStore.builder(ranks).type(StoreType.of(type)).open();
         long[] counts = GradientSizes.resnet50();
         long total = Arrays.stream(counts).sum();
         List<MemorySegment> all = IntStream.range(0, ranks.size())
@@ -98,7 +99,7 @@ public class StorePushPull {
         for (int k = 0; k < counts.length; k++) {
             long first = at;
             long bytes = Float.BYTES * counts[k];
-            opened.init(k, all.getFirst().asSlice(first, bytes), counts[k], DataType.F32);
+            opened.init(Key.of(k), all.getFirst().asSlice(first, bytes), counts[k], DataType.F32);
             keys.add(Key.of(k));
             gradients.add(
                     all.stream().map(segment -> segment.asSlice(first, bytes)).toList());
@@ -107,7 +108,7 @@ public class StorePushPull {
         if (traced) {
             opened.setListener(new TraceRecorder(ranks.size(), "localhost"));
         }
-        whole = CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, total, DataType.F32, ReduceOp.SUM, all);
+        whole = CollectiveCall.of(Collective.ALL_REDUCE, -1, total, DataType.F32, ReduceOp.SUM, all);
         store = opened;
         communicator = ranks;
     }

@@ -67,7 +67,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final List<ProcessGroup> groups;
     private final Leaders leaders;
     private final int devices;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     private final CallQueue queue;
@@ -83,7 +83,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final @Nullable MachineDevices joined;
 
     /**
-     * Whether all processes have the same number of devices and kind of memory. If not, one device of each leads, and
+     * True if all processes have the same number of devices and kind of memory. If not, one device of each leads, and
      * all processes cut arrays into pieces, even a process that could do without.
      */
     private final boolean alike;
@@ -183,7 +183,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
      * @param buffers one for each device of this process
      */
     public void allReduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op) {
-        CollectiveCall call = CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers);
+        CollectiveCall call = CollectiveCall.of(Collective.ALL_REDUCE, -1, count, type, op, buffers);
         local.check(call);
         queue.run(() -> carryOut(call));
     }
@@ -247,7 +247,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
 
         /** Waits for what is in the streams: a call that moves nothing ends after it. */
         private void awaitStreams(List<MemorySegment> buffers) {
-            Completions.join(local.enqueue(CollectiveCall.broadcast(buffers, 0, DataType.U8, 0), streams));
+            Completions.join(local.enqueue(CollectiveCall.broadcast(buffers, 0, DataType.U8), streams));
         }
     }
 

@@ -37,7 +37,7 @@ final class MachineReduction implements AutoCloseable {
     private final MpiProcesses leaders;
 
     private final boolean leads;
-    /** Whether there is no other machine. */
+    /** True if there is no other machine. */
     private final boolean isAlone;
 
     private MachineReduction(Job job, Config config, MpiProcesses all) {
@@ -94,11 +94,11 @@ final class MachineReduction implements AutoCloseable {
         for (long at = 0; at < count; at += most) {
             long elements = Math.min(most, count - at);
             MemorySegment piece = memory.asSlice(at * type.bytes(), elements * type.bytes());
-            inside.run(CollectiveCall.reduce(List.of(piece), elements, type, op, LEADER));
+            inside.run(CollectiveCall.reduce(List.of(piece), elements, type, op).root(LEADER));
             if (leads) {
                 leaders.allReduce(piece, elements, type, op);
             }
-            inside.run(CollectiveCall.broadcast(List.of(piece), elements, type, LEADER));
+            inside.run(CollectiveCall.broadcast(List.of(piece), elements, type).root(LEADER));
         }
     }
 

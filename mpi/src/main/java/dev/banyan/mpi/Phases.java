@@ -40,7 +40,7 @@ interface Phases {
     record OneLeader(Communicator local, Between between) implements Phases {
         @Override
         public CompletableFuture<Void> gather(Piece piece) {
-            return local.runAsync(CollectiveCall.reduce(piece.buffers, piece.count, piece.type, piece.inside(), 0));
+            return local.runAsync(CollectiveCall.reduce(piece.buffers, piece.count, piece.type, piece.inside()));
         }
 
         @Override
@@ -50,7 +50,7 @@ interface Phases {
 
         @Override
         public CompletableFuture<Void> spread(Piece piece) {
-            return local.runAsync(CollectiveCall.broadcast(piece.buffers, piece.count, piece.type, 0));
+            return local.runAsync(CollectiveCall.broadcast(piece.buffers, piece.count, piece.type));
         }
 
         @Override

@@ -64,11 +64,11 @@ public final class ProcessGroup implements AutoCloseable {
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
     private final Agreements agreements;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     private final AtomicBoolean closed = new AtomicBoolean();
-    /** Whether the group's thread has asked for {@link #machine}. */
+    /** True if the group's thread has asked for {@link #machine}. */
     private boolean knowsMachine;
     /** Reduces on this machine; made by the first reduction, null where MPI does that. */
     private @Nullable MachineReduction machine;

@@ -7,6 +7,7 @@ import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.KeyInfo;
 import dev.banyan.kvstore.StoreListener;
 import dev.banyan.kvstore.StoreOperation;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
@@ -64,14 +65,14 @@ final class DelayedSteps implements AutoCloseable {
                         .mapToObj(_ -> arena.allocate((long) length * Float.BYTES, 64))
                         .toList())
                 .toList();
-        local = Communicator.create(
+        local = Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, DEVICES).toArray()),
                 Config.builder().set(HostBackend.THREADS, 2).load());
     }
 
-    /** Of the table that the bench has: N is a key of N elements, NxR is R such keys. */
+    /** Reads the bench's table of lengths: N is a key of N elements, NxR is R such keys. */
     private static List<Integer> lengths() {
         try (Stream<String> table = Files.lines(Path.of(System.getProperty("banyan.workloads", "")))) {
             List<Integer> found = table.dropWhile(line -> !line.startsWith("model resnet-50 "))
@@ -91,7 +92,7 @@ final class DelayedSteps implements AutoCloseable {
         }
     }
 
-    /** How many swaps were found, of all that were planted. */
+    /** Returns the number of planted swaps that were found. */
     int found() {
         return found;
     }
@@ -109,7 +110,7 @@ final class DelayedSteps implements AutoCloseable {
         // The same in all processes.
         Random places = new Random(77L * seed + type.hashCode());
         long hash = 0;
-        try (KVStore store = opened(type, delays)) {
+        try (KVStore store = opened(builder(type), delays)) {
             fill(values);
             init(store);
             pushPull(store, false);
@@ -118,8 +119,7 @@ final class DelayedSteps implements AutoCloseable {
             pushPull(store, true);
             hash = hash(hash);
         }
-        try (KVStore store = opened(type, delays)) {
-            store.setOptimizer(Optimizer.sgd(0.5));
+        try (KVStore store = opened(builder(type).optimizer(Optimizer.sgd(0.5)), delays)) {
             init(store);
             for (int round = 0; round < 2; round++) {
                 fill(values);
@@ -133,8 +133,12 @@ final class DelayedSteps implements AutoCloseable {
         return hash;
     }
 
-    private KVStore opened(String type, Random delays) {
-        KVStore store = KVStore.create(type, local);
+    private KVStore.Builder builder(String type) {
+        return KVStore.builder(local).type(StoreType.of(type));
+    }
+
+    private static KVStore opened(KVStore.Builder builder, Random delays) {
+        KVStore store = builder.open();
         store.setListener(new Delays(delays));
         return store;
     }
@@ -206,7 +210,7 @@ final class DelayedSteps implements AutoCloseable {
                     "a swap of keys " + named + " is reported: " + message);
         }
         try {
-            store.barrier();
+            store.waitAll();
             throw new AssertionError("not so: a barrier reports the swap of keys " + named);
         } catch (KVStoreException e) {
             found++;

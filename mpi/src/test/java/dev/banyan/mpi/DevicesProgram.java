@@ -5,6 +5,8 @@ import static dev.banyan.mpi.WorldProgram.require;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaStreams;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -50,7 +52,7 @@ final class DevicesProgram {
     /** The function of the driver by which collectives wait for what is in callers' streams. */
     private static final String JOINS = "calls cuStreamWaitEvent";
 
-    /** What a message about memory of devices ends with. */
+    /** The end of a message about memory of devices. */
     private static final String REMEDY = "by BANYAN_MPI_DEVICE_MEMORY=1";
 
     private interface AllReduce {
@@ -123,8 +125,7 @@ final class DevicesProgram {
             inStreams(communicator, DataType.I32, ReduceOp.AVG);
             requireRefused(
                     () -> communicator.enqueueAll(
-                            List.of(CollectiveCall.broadcast(memory, 1, DataType.F32, 0)),
-                            CudaStreams.defaults(DEVICES)),
+                            List.of(CollectiveCall.broadcast(memory, 1, DataType.F32)), CudaStreams.defaults(DEVICES)),
                     "give allreduces in place");
         }
     }
@@ -138,7 +139,7 @@ final class DevicesProgram {
         CudaStreams streams = CudaStreams.defaults(DEVICES);
         List<MemorySegment> buffers =
                 memory.stream().map(buffer -> buffer.asSlice(0, 4L * count)).toList();
-        CollectiveCall spread = CollectiveCall.broadcast(buffers, count, type, 0);
+        CollectiveCall spread = CollectiveCall.broadcast(buffers, count, type);
         CollectiveCall reduction = CollectiveCall.allReduce(buffers, count, type, op);
         boolean waits = !communicator.joinsDevices() || op == ReduceOp.AVG;
         int sum = 3 * world.size() * (world.size() + 1) * DEVICES;
@@ -200,7 +201,7 @@ final class DevicesProgram {
                         local,
                         leading -> new Between.Staged(List.of(leading), DEVICES * all.size(), local, copies, arena)))) {
             AllReduce reduction = (buffers, count, type, op) ->
-                    gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, type, op, buffers));
+                    gpus.run(CollectiveCall.of(Collective.ALL_REDUCE, -1, count, type, op, buffers));
             for (Sample sample : Sample.ofRound(0, ROUNDS, DEVICES * world.size())) {
                 if (!sample.isIntegerMean()) {
                     exact(reduction, 4099, sample.type(), sample.op());
@@ -208,7 +209,7 @@ final class DevicesProgram {
             }
             exact(reduction, LONG / 2, DataType.F64, ReduceOp.AVG);
             long before = emulated(COPIES);
-            gpus.run(CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, 4099, DataType.F32, ReduceOp.SUM, memory));
+            gpus.run(CollectiveCall.of(Collective.ALL_REDUCE, -1, 4099, DataType.F32, ReduceOp.SUM, memory));
             long copied = emulated(COPIES) - before;
             boolean leads = world.rank() % 2 == 0;
             require((copied > 0) == leads, copied + " pieces go from this process to the host");
@@ -217,7 +218,7 @@ final class DevicesProgram {
     }
 
     /**
-     * What the settings of a world decide.
+     * Checks the decisions of a world's settings.
      *
      * @param taken whether MPI must get memory of devices
      */
@@ -247,12 +248,12 @@ final class DevicesProgram {
             require((emulated(COPIES) > before) != taken, "arrays are copied for MPI, or MPI takes them");
             exact(communicator::allReduce, 4099, DataType.F32, ReduceOp.SUM);
         }
-        try (KVStore store = KVStore.create("depcha", local)) {
-            store.init(0, MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
+        try (KVStore store = KVStore.builder(local).type(StoreType.DEPCHA).open()) {
+            store.init(Key.of(0), MemorySegment.ofArray(new float[] {2, 3}), 2, DataType.F32);
             List<MemorySegment> key =
                     memory.stream().map(array -> array.asSlice(0, 8)).toList();
             long before = emulated(COPIES);
-            store.pushPull(0, key, key, 0).join();
+            store.pushPull(Key.of(0), key, key).join();
             require((emulated(COPIES) > before) != taken, "keys are copied for MPI, or MPI takes them");
         }
         store("depcha");
@@ -382,35 +383,36 @@ final class DevicesProgram {
                 .flatMap(key -> memory.stream().map(buffer -> buffer.asSlice(4096L * key, 4L * count)))
                 .toList();
         try (Arena arena = Arena.ofConfined();
-                KVStore plain = KVStore.create(type, local);
-                KVStore updated = KVStore.create(type, local)) {
-            updated.setOptimizer(Optimizer.sgd(0.5));
+                KVStore plain = KVStore.builder(local).type(StoreType.of(type)).open();
+                KVStore updated = KVStore.builder(local)
+                        .type(StoreType.of(type))
+                        .optimizer(Optimizer.sgd(0.5))
+                        .open()) {
             MemorySegment host = arena.allocate(ValueLayout.JAVA_FLOAT, count);
             for (int key = 0; key < keys; key++) {
                 for (int i = 0; i < count; i++) {
                     host.setAtIndex(ValueLayout.JAVA_FLOAT, i, key + i % 3);
                 }
-                plain.init(key, host, count, DataType.F32);
-                updated.init(key, host, count, DataType.F32);
+                plain.init(Key.of(key), host, count, DataType.F32);
+                updated.init(Key.of(key), host, count, DataType.F32);
                 local.copyToDevice(sliced.get(2 * key), host);
                 local.copyToDevice(sliced.get(2 * key + 1), host);
             }
             for (int round = 1; round <= 2; round++) {
                 CompletableFuture.allOf(IntStream.range(0, keys)
                                 .mapToObj(key -> plain.pushPull(
-                                        key,
+                                        Key.of(key),
                                         sliced.subList(2 * key, 2 * key + 2),
-                                        sliced.subList(2 * key, 2 * key + 2),
-                                        0))
+                                        sliced.subList(2 * key, 2 * key + 2)))
                                 .toArray(CompletableFuture<?>[]::new))
                         .join();
                 requireAll(sliced, host, Math.pow(all, round), type);
             }
             for (int key = 0; key < keys; key++) {
-                CompletableFuture<Void> _ = updated.push(key, sliced.subList(2 * key, 2 * key + 2), 0);
+                CompletableFuture<Void> _ = updated.push(Key.of(key), sliced.subList(2 * key, 2 * key + 2));
             }
             CompletableFuture.allOf(IntStream.range(0, keys)
-                            .mapToObj(key -> updated.pull(key, sliced.subList(2 * key, 2 * key + 2), 0))
+                            .mapToObj(key -> updated.pull(Key.of(key), sliced.subList(2 * key, 2 * key + 2)))
                             .toArray(CompletableFuture<?>[]::new))
                     .join();
             requireAll(sliced, host, 1 - Math.pow(all, 3) / 2, type + " with an updater");

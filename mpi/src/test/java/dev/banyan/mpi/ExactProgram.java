@@ -4,6 +4,8 @@ import static dev.banyan.mpi.WorldProgram.require;
 
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
@@ -46,7 +48,7 @@ final class ExactProgram {
     }
 
     private static Communicator communicator(int devices) {
-        return Communicator.create(
+        return Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, devices).toArray()),
@@ -111,14 +113,15 @@ final class ExactProgram {
                 List<MemorySegment> all = inputs(arena, world.size(), COUNT, DataType.F32);
                 MemorySegment expected = sum(arena, all, COUNT, DataType.F32, ReduceOp.SUM);
                 List<MemorySegment> mine = List.of(all.get(world.rank()));
-                try (KVStore store = KVStore.create(type, one)) {
-                    store.init(0, MemorySegment.ofArray(new float[COUNT]), COUNT, DataType.F32);
-                    store.pushPull(0, mine, mine, 0).join();
-                    store.barrier();
+                try (KVStore store =
+                        KVStore.builder(one).type(StoreType.of(type)).open()) {
+                    store.init(Key.of(0), MemorySegment.ofArray(new float[COUNT]), COUNT, DataType.F32);
+                    store.pushPull(Key.of(0), mine, mine).join();
+                    store.waitAll();
                 }
                 require(mine.getFirst().mismatch(expected) < 0, "a sum in a store of type " + type);
                 try {
-                    KVStore.create(type, two).close();
+                    KVStore.builder(two).type(StoreType.of(type)).open().close();
                     throw new AssertionError("not so: two devices are rejected");
                 } catch (IllegalArgumentException e) {
                     require(

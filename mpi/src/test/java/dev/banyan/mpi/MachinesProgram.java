@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 /** Plays machines of up to two processes each. */
 final class MachinesProgram {
     private static final long[] COUNTS = {0, 1, 4099};
-    /** Of several pieces, the last one short. */
+    /** A length of several pieces, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
 
     private static final int DEVICES = 2;
@@ -59,7 +59,7 @@ final class MachinesProgram {
         int cases = 0;
         int devices = DEVICES * all.size();
         Machine pair = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        try (Communicator local = Communicator.create(pair, world.config());
+        try (Communicator local = Communicator.onHost(pair, world.config());
                 MachineDevices joined = Objects.requireNonNull(MachineDevices.join(
                         world,
                         all,

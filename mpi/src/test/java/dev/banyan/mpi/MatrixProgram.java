@@ -84,7 +84,7 @@ final class MatrixProgram {
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
                 .load();
         try (Arena arena = Arena.ofShared();
-                Communicator local = Communicator.create(
+                Communicator local = Communicator.onHost(
                         Presets.find("p3.16xlarge")
                                 .orElseThrow()
                                 .subset(IntStream.range(0, devices).toArray()),
@@ -130,7 +130,7 @@ final class MatrixProgram {
         int devices = 1 + world.rank() % 2;
         int before = IntStream.range(0, world.rank()).map(rank -> 1 + rank % 2).sum();
         try (Arena arena = Arena.ofShared();
-                Communicator local = Communicator.create(
+                Communicator local = Communicator.onHost(
                         Presets.find("p3.16xlarge")
                                 .orElseThrow()
                                 .subset(IntStream.range(0, devices).toArray()),

@@ -4,6 +4,8 @@ import static dev.banyan.mpi.WorldProgram.require;
 
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
@@ -18,7 +20,7 @@ import java.util.SplittableRandom;
 final class MismatchProgram {
     private static final int MOST = 100_000;
 
-    /** What differs in the last process. */
+    /** The mismatch of the last process. */
     private enum Kind {
         KEY,
         KEY_LENGTH,
@@ -46,10 +48,11 @@ final class MismatchProgram {
     /** Returns the number of mismatches. */
     static long run(World world, int cases) {
         for (int seed = 0; seed < cases; seed++) {
-            try (Communicator local = Communicator.create(
+            try (Communicator local = Communicator.onHost(
                             Presets.find("p3.16xlarge").orElseThrow().subset(0),
                             Config.builder().set(HostBackend.THREADS, 1).load());
-                    KVStore store = KVStore.create("depcha", local)) {
+                    KVStore store =
+                            KVStore.builder(local).type(StoreType.DEPCHA).open()) {
                 int last = Math.min(cases, seed + 50);
                 for (; seed < last; seed++) {
                     new MismatchProgram(world, seed).check(store, seed);
@@ -109,7 +112,7 @@ final class MismatchProgram {
     }
 
     private void init(KVStore store, int key, int count, DataType type) {
-        store.init(key, array.asSlice(0, (long) count * type.bytes()), count, type);
+        store.init(Key.of(key), array.asSlice(0, (long) count * type.bytes()), count, type);
     }
 
     private void reduce(int count, DataType type, ReduceOp op) {

@@ -6,6 +6,7 @@ import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
 import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
@@ -33,7 +34,7 @@ final class StoresProgram {
     private StoresProgram(World world, int devices) {
         this.world = world;
         this.devices = devices;
-        local = Communicator.create(
+        local = Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, devices).toArray()),
@@ -98,18 +99,16 @@ final class StoresProgram {
         List<MemorySegment> results = arrays(1001);
         Key key = Key.of("weight");
         for (boolean updates : new boolean[] {false, true}) {
-            try (KVStore store = KVStore.create(type, local)) {
-                if (updates) {
-                    store.setOptimizer(Optimizer.sgd(0.5));
-                }
+            KVStore.Builder builder = KVStore.builder(local).type(StoreType.of(type));
+            try (KVStore store = (updates ? builder.optimizer(Optimizer.sgd(0.5)) : builder).open()) {
                 fill(arrays.getFirst(), world.rank() + 7);
                 store.init(key, arrays.getFirst(), 1001, DataType.F32);
-                store.pull(key, results, 0).join();
+                store.pull(key, results).join();
                 requireAll(results, 1, 7, type + ": the first value is rank 0's");
                 arrays.forEach(array -> fill(array, 2));
-                store.push(key, arrays, 0).join();
-                store.push(key, arrays, 0).join();
-                store.pull(key, results, 0).join();
+                store.push(key, arrays).join();
+                store.push(key, arrays).join();
+                store.pull(key, results).join();
                 if (updates) {
                     fill(arrays.getFirst(), 7);
                     MemorySegment value = arrays.getFirst();
@@ -125,14 +124,14 @@ final class StoresProgram {
                 } else {
                     requireAll(results, all, 2, type + ": the last push's sum");
                     arrays.forEach(array -> fill(array, 3));
-                    store.pushPull(key, arrays, results, 0).join();
+                    store.pushPull(key, arrays, results).join();
                     requireAll(results, all, 3, type + ": a push-pull's sum");
-                    store.pushPull(key, arrays, arrays, 0).join();
+                    store.pushPull(key, arrays, arrays).join();
                     requireAll(arrays, all, 3, type + ": a push-pull in place");
-                    store.pull(key, results, 0).join();
+                    store.pull(key, results).join();
                     requireAll(results, all, 2, type + ": a push-pull leaves the value alone");
                 }
-                store.barrier();
+                store.waitAll();
             }
         }
     }
@@ -144,9 +143,9 @@ final class StoresProgram {
         }
         boolean odd = world.rank() == world.size() - 1;
         List<MemorySegment> arrays = arrays(64);
-        try (KVStore store = KVStore.create(type, local)) {
+        try (KVStore store = KVStore.builder(local).type(StoreType.of(type)).open()) {
             for (int key = 0; key < 6; key++) {
-                store.init(key, arrays.getFirst(), 64, DataType.F32);
+                store.init(Key.of(key), arrays.getFirst(), 64, DataType.F32);
             }
             for (int first = 0; first < 6; first += 2) {
                 List<Integer> order = new ArrayList<>(List.of(first, first + 1));
@@ -154,7 +153,7 @@ final class StoresProgram {
                     Collections.reverse(order);
                 }
                 List<CompletableFuture<Void>> futures = order.stream()
-                        .map(key -> store.pushPull(key, arrays, arrays, 0))
+                        .map(key -> store.pushPull(Key.of(key), arrays, arrays))
                         .toList();
                 String message = failure(CompletableFuture.allOf(futures.toArray(CompletableFuture<?>[]::new)));
                 require(
@@ -163,24 +162,24 @@ final class StoresProgram {
                                 && message.contains("in one order"),
                         type + " reports a swap: " + message);
                 try {
-                    store.barrier();
+                    store.waitAll();
                     throw new AssertionError("not so: a barrier reports the swap");
                 } catch (KVStoreException e) {
                     require(e.getMessage() != null, "it has a message");
                 }
             }
             int count = odd ? 32 : 64;
-            String length =
-                    failure(() -> store.init(100, arrays.getFirst().asSlice(0, count * 4L), count, DataType.F32));
+            String length = failure(
+                    () -> store.init(Key.of(100), arrays.getFirst().asSlice(0, count * 4L), count, DataType.F32));
             require(length.contains("64 F32") && length.contains("32 F32"), type + " reports lengths: " + length);
             DataType other = odd ? DataType.I32 : DataType.F32;
-            String kind = failure(() -> store.init(101, arrays.getFirst(), 64, other));
+            String kind = failure(() -> store.init(Key.of(101), arrays.getFirst(), 64, other));
             require(kind.contains("64 F32") && kind.contains("64 I32"), type + " reports types: " + kind);
-            store.pushPull(1, arrays, arrays, 0).join();
+            store.pushPull(Key.of(1), arrays, arrays).join();
         }
     }
 
-    /** What a call that must fail says. */
+    /** Returns the message of a call that must fail. */
     static String failure(CompletableFuture<Void> future) {
         return failure(future::join);
     }

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import java.io.IOException;
@@ -43,10 +44,15 @@ public final class ProfileJson {
     /**
      * Any JSON value.
      *
-     * @param shown the value as it stands in the text, for messages
+     * @param text the value as it stands in the text
      */
     private record Found(
-            String shown, @Nullable Double number, @Nullable String string) {
+            String text, @Nullable Double number, @Nullable String string) {
+        /** Returns the value for messages. */
+        String shown() {
+            return shorten(text);
+        }
+
         static final Found MISSING = new Found("missing", null, null);
     }
 
@@ -63,13 +69,13 @@ public final class ProfileJson {
     /**
      * Reads a file.
      *
-     * @throws ProfileException if it can't be read, or is no profile
+     * @throws InputException if it can't be read, or is no profile
      */
     public static Profile read(Path file) {
         try {
             return parse(file.toString(), BoundedInput.USUAL.text(file));
         } catch (UnreadableFileException e) {
-            throw new ProfileException(file.toString(), e.reason() + "; name the JSON file of a profile");
+            throw new InputException(file.toString(), 0, 0, e.reason() + "; name the JSON file of a profile");
         }
     }
 
@@ -77,7 +83,7 @@ public final class ProfileJson {
      * Reads a text.
      *
      * @param source what to call the text in messages, e.g. the file's name
-     * @throws ProfileException if it is no profile
+     * @throws InputException if it is no profile
      */
     static Profile parse(String source, String text) {
         try (JsonParser parser = FACTORY.createParser(text)) {
@@ -87,8 +93,10 @@ public final class ProfileJson {
                     ? ""
                     : " at line " + e.getLocation().getLineNr() + ", column "
                             + e.getLocation().getColumnNr();
-            throw new ProfileException(
+            throw new InputException(
                     source,
+                    0,
+                    0,
                     "is no JSON" + place + ": "
                             + e.getOriginalMessage().lines().findFirst().orElse(""));
         } catch (IOException e) {
@@ -117,7 +125,7 @@ public final class ProfileJson {
         Found profile = need(name.get("profile"), "profile", "a name");
         need(name.get("constants"), "constants", "an object with a value for every constant");
         if (profile.string == null) {
-            throw wrong("key \"profile\" is " + profile.shown + "; it must be a name");
+            throw wrong("key \"profile\" is " + profile.shown() + "; it must be a name");
         }
         for (Constant constant : Constant.values()) {
             if (constant.isOfPrograms()) {
@@ -159,14 +167,14 @@ public final class ProfileJson {
         }
         Found origin = fields.getOrDefault("source", Found.MISSING);
         if (origin.string == null || origin.string.isBlank()) {
-            throw wrong("\"source\" of " + what + " is " + origin.shown + "; say where the value comes from");
+            throw wrong("\"source\" of " + what + " is " + origin.shown() + "; say where the value comes from");
         }
         values.put(constant, new Profile.Value(value, least, most, origin.string));
     }
 
     private double number(Constant constant, String field, Found found) {
         if (found.number == null || !constant.allows(found.number)) {
-            throw wrong("\"" + field + "\" of \"" + constant.key() + "\" is " + found.shown + "; it must be "
+            throw wrong("\"" + field + "\" of \"" + constant.key() + "\" is " + found.shown() + "; it must be "
                     + constant.allowed());
         }
         return found.number;
@@ -175,8 +183,8 @@ public final class ProfileJson {
     /** Reads the object that begins at the current token; the field's reader leaves the last token of its value. */
     private void readObject(String what, List<String> known, Field field) throws IOException {
         if (parser.currentToken() != JsonToken.START_OBJECT) {
-            throw wrong(
-                    what + " is " + found().shown + "; it must be an object with the keys " + String.join(", ", known));
+            throw wrong(what + " is " + found().shown() + "; it must be an object with the keys "
+                    + String.join(", ", known));
         }
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
             String key = parser.currentName();
@@ -201,7 +209,7 @@ public final class ProfileJson {
         parser.skipChildren();
         parser.finishToken();
         int end = (int) parser.currentLocation().getCharOffset();
-        return new Found(shorten(text.substring(start, end)), number, string);
+        return new Found(text.substring(start, end), number, string);
     }
 
     private <T> T need(@Nullable T value, String key, String remedy) {
@@ -211,8 +219,8 @@ public final class ProfileJson {
         return value;
     }
 
-    private ProfileException wrong(String problem) {
-        return new ProfileException(source, problem);
+    private InputException wrong(String problem) {
+        return new InputException(source, 0, 0, problem);
     }
 
     private static String shorten(String text) {

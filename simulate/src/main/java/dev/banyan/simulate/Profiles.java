@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** The profiles that come with the library. Safe for use from any thread. */
 public final class Profiles {
@@ -22,14 +23,11 @@ public final class Profiles {
 
     private static final int FIRST_H100 = 90;
 
-    private static final List<Profile> ALL = List.of(
-            load("p100-nvlink"),
-            load("v100-nvlink"),
-            load("v100-nvswitch"),
-            load("a100-nvswitch"),
-            load("h100-nvswitch"),
-            load("mi250x-xgmi"),
-            load("pcie"));
+    private static final List<String> NAMES = List.of(
+            "p100-nvlink", "v100-nvlink", "v100-nvswitch", "a100-nvswitch", "h100-nvswitch", "mi250x-xgmi", "pcie");
+
+    /** Each is read when it is first needed. */
+    private static final Map<String, Profile> READ = new ConcurrentHashMap<>();
 
     private Profiles() {}
 
@@ -47,12 +45,23 @@ public final class Profiles {
 
     /** All profiles, in the order in which they should be listed. */
     public static List<Profile> all() {
-        return ALL;
+        return NAMES.stream().map(Profiles::get).toList();
     }
 
     /** The profile of a name. */
     public static Optional<Profile> find(String name) {
-        return ALL.stream().filter(profile -> profile.name().equals(name)).findFirst();
+        return NAMES.contains(name) ? Optional.of(get(name)) : Optional.empty();
+    }
+
+    private static Profile get(String name) {
+        Profile known = READ.get(name);
+        if (known != null) {
+            return known;
+        }
+        // No computeIfAbsent, since reading a profile may need another.
+        Profile read = load(name);
+        READ.put(name, read);
+        return read;
     }
 
     /**
@@ -61,7 +70,7 @@ public final class Profiles {
      * H100's, 12 links to an NVSwitch and 4 or more between two GPUs A100's, others V100's.
      */
     public static Profile of(Machine machine) {
-        return find(nameFor(machine)).orElseThrow();
+        return get(nameFor(machine));
     }
 
     private static String nameFor(Machine machine) {

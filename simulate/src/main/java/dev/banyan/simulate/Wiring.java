@@ -30,7 +30,7 @@ final class Wiring {
     final int[] path;
     final double[] capacity;
     final double[] queueing;
-    /** Whether no other stream can ever use a resource of this one, nor two of its flows the same. */
+    /** True if no other stream can ever use a resource of this one, nor two of its flows the same. */
     final boolean[] exclusive;
     /** Least capacity along a flow's path. */
     final double[] narrowest;

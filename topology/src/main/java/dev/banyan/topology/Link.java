@@ -31,7 +31,7 @@ public record Link(int a, int b, Kind kind, int lanes, double gbsAToB, double gb
          */
         OTHER;
 
-        /** Whether it is a device-to-device technology that counts as NVLink in a link matrix. */
+        /** Returns whether it is a device-to-device technology that counts as NVLink in a link matrix. */
         public boolean isNvLinkClass() {
             return this == NVLINK || this == XGMI;
         }

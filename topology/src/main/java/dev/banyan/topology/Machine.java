@@ -69,6 +69,30 @@ public record Machine(
         this(name, devices, hubs, links, nics, warnings, List.of());
     }
 
+    /**
+     * Returns a machine that Banyan knows by name, e.g. {@code p3.16xlarge} or {@code dgx-h100}.
+     *
+     * @throws IllegalArgumentException if it knows none of this name; the message lists the names
+     */
+    public static Machine preset(String name) {
+        return Presets.find(name)
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "no machine is named " + name + "; there are " + String.join(", ", Presets.names())));
+    }
+
+    /**
+     * Probes the machine that the program runs on.
+     *
+     * @return at least one device
+     * @throws IllegalStateException if no probe finds a device that can be used; the message says why and what to do
+     */
+    public static Machine probe() {
+        return switch (ThisMachine.look()) {
+            case ThisMachine.Found found -> found.machine();
+            case ThisMachine.Missing missing -> throw new IllegalStateException(missing.reason());
+        };
+    }
+
     /** Number of devices. */
     public int size() {
         return devices.size();

@@ -19,7 +19,7 @@ public final class NoPeerAccess {
 
     private NoPeerAccess() {}
 
-    /** Whether two devices are marked as such a pair, at either of them. */
+    /** Returns whether two devices are marked as such a pair, at either of them. */
     public static boolean between(Machine machine, int a, int b) {
         Device one = machine.devices().get(a);
         Device other = machine.devices().get(b);

@@ -160,8 +160,8 @@ public final class Tree {
     }
 
     /**
-     * Whether this is a balanced binary tree: ceil(log2 n) levels, the fewest possible. "Binary" is its
-     * level array, not its links: a device has up to ceil(log2 n) children, one per level.
+     * Returns whether this is a balanced binary tree: ceil(log2 n) levels, the fewest possible. "Binary" is its level
+     * array, not its links: a device has up to ceil(log2 n) children, one per level.
      */
     public boolean isBalancedBinary() {
         return levelCount == ceilLog2(size());

@@ -57,19 +57,14 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
      * @param firstRank the rank of the first buffers; the others follow
      */
     CollectiveCall outOfPlace(int firstRank, long count, MemorySegment[] inputs, MemorySegment[] outputs) {
-        return CollectiveCall.outOfPlace(
-                collective,
-                root,
-                count,
-                element.type(),
-                op,
-                only(i -> hasInput(firstRank + i), inputs),
-                only(i -> hasOutput(firstRank + i), outputs));
+        return CollectiveCall.of(
+                        collective, root, count, element.type(), op, only(i -> hasInput(firstRank + i), inputs))
+                .into(only(i -> hasOutput(firstRank + i), outputs));
     }
 
     /** The call on given buffers, one per rank, that are inputs and outputs. */
     CollectiveCall inPlace(long count, MemorySegment[] buffers) {
-        return CollectiveCall.inPlace(collective, root, count, element.type(), op, List.of(buffers));
+        return CollectiveCall.of(collective, root, count, element.type(), op, List.of(buffers));
     }
 
     private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {

@@ -35,7 +35,7 @@ public record HostSite(Machine machine) implements RankSite {
 
     @Override
     public Communicator open(SizeRules rules) {
-        return Communicator.create(
+        return Communicator.onHost(
                 machine, Config.builder().set(Planner.ALGORITHM, rules).load());
     }
 

@@ -7,6 +7,7 @@ import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.Overlap;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
@@ -52,8 +53,9 @@ record OverlapBench(Machine machine, Reporter reporter) {
 
     private StepTimes measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
-        try (Communicator communicator = Communicator.create(machine, Config.load());
-                KVStore store = KVStore.create(type, communicator)) {
+        try (Communicator communicator = Communicator.onHost(machine, Config.load());
+                KVStore store =
+                        KVStore.builder(communicator).type(StoreType.of(type)).open()) {
             List<Key> keys = gradients.init(store);
             long wrong = gradients.wrongAfter(() -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
                     .join());

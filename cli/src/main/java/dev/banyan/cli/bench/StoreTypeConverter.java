@@ -1,7 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.input.Names;
-import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.StoreType;
+import java.util.Arrays;
 import java.util.function.UnaryOperator;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
@@ -11,7 +12,14 @@ public final class StoreTypeConverter implements ITypeConverter<String> {
     @Override
     public String convert(String name) {
         try {
-            return Names.find("type of store", Names.of(KVStore.types(), UnaryOperator.identity()), name);
+            return Names.find(
+                    "type of store",
+                    Names.of(
+                            Arrays.stream(StoreType.values())
+                                    .map(StoreType::label)
+                                    .toList(),
+                            UnaryOperator.identity()),
+                    name);
         } catch (IllegalArgumentException e) {
             throw new TypeConversionException(e.getMessage());
         }

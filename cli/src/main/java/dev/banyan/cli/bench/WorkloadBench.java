@@ -67,7 +67,7 @@ record WorkloadBench(RankSite site, Reporter reporter) {
 
     private static CollectiveCall call(List<MemorySegment> buffers) {
         long count = buffers.getFirst().byteSize() / DataType.F32.bytes();
-        return CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, buffers);
+        return CollectiveCall.of(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, buffers);
     }
 
     private static void push(Communicator communicator, List<CollectiveCall> keys, int depth) {

@@ -8,10 +8,10 @@ import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.Overlap;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.mpi.HierarchicalCommunicator;
 import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
-import dev.banyan.mpi.kvstore.LinkProvider;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -19,6 +19,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -30,7 +31,10 @@ import org.jspecify.annotations.Nullable;
  */
 record WorldBench(MachineOptions options) {
     /** Types of stores that span processes. */
-    static final List<String> TYPES = new LinkProvider().types();
+    static final List<String> TYPES = Arrays.stream(StoreType.values())
+            .filter(StoreType::overProcesses)
+            .map(StoreType::label)
+            .toList();
 
     private static final int ROUNDS = 10;
     private static final long COMPARED_BYTES = 64 << 20;
@@ -47,7 +51,7 @@ record WorldBench(MachineOptions options) {
 
         Design(String type, Communicator local, Gradients gradients, int rounds) {
             this.type = type;
-            store = KVStore.create(type, local);
+            store = KVStore.builder(local).type(StoreType.of(type)).open();
             keys = gradients.init(store);
             pass = new BackwardPass(store, keys, gradients.keys());
             alone = new long[rounds];
@@ -87,7 +91,7 @@ record WorldBench(MachineOptions options) {
         List<StepTimes> results;
         List<String> lines;
         try (Arena arena = Arena.ofShared();
-                Communicator local = Communicator.create(machine.machine(), config)) {
+                Communicator local = Communicator.onHost(machine.machine(), config)) {
             Gradients gradients =
                     Gradients.allocate(arena, workload, site, world.rank() * devices, world.size() * devices);
             results = measure(world, local, workload, first, computeMs, rounds == null ? ROUNDS : rounds, gradients);

@@ -36,7 +36,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "calibrate",
         description = {
-            "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) or banyan gpu-day"
+            "Make a simulator profile out of what p2pBandwidthLatencyTest (of the CUDA samples) or scripts/gpu-day.sh"
                     + " measured on a machine.",
             "Constants that were not measured come from another profile; every value names its source."
         },
@@ -54,7 +54,7 @@ public final class CalibrateCommand extends Subcommand {
             paramLabel = "FILE|FOLDER",
             description = {
                 "What p2pBandwidthLatencyTest printed, or a part of it that holds whole matrices; or a folder that"
-                        + " banyan gpu-day wrote, which holds that, the machine, and more."
+                        + " scripts/gpu-day.sh wrote, which holds that, the machine, and more."
             })
     private Path from = Path.of(""); // replaced by picocli
 
@@ -134,13 +134,13 @@ public final class CalibrateCommand extends Subcommand {
     }
 
     private void calibrateByDay() {
-        DayFolder day = DayFolder.read(from);
+        DayFolder day = new DayFolder(from);
         Machine measured = machine(day);
         Profile rest = base == null ? Profiles.of(measured) : base;
         String called = name == null ? measured.name() + "-measured" : name;
         Calibration calibration = DayConstants.calibrate(day, measured, rest, called);
         if (day.isQuick()) {
-            remarkAside(null, List.of(from + " was measured with --quick, so that its figures mean nothing"));
+            remarkAside(null, List.of(from + " was measured with -q, so that its figures mean nothing"));
         }
         answer(measured, calibration, rest, () -> printDay(calibration, rest));
     }
@@ -149,9 +149,9 @@ public final class CalibrateCommand extends Subcommand {
         print(calibration, rest, from.toString());
         PrintWriter out = out();
         for (Constant constant : calibration.measured()) {
-            out.println("# " + constant.key() + ": " + Figures.constant(rest.get(constant)) + " ("
+            out.println("# " + constant.key() + ": " + FigureText.constant(rest.get(constant)) + " ("
                     + TerminalText.of(rest.source(constant)) + ") is replaced by "
-                    + Figures.constant(calibration.profile().get(constant)) + " ("
+                    + FigureText.constant(calibration.profile().get(constant)) + " ("
                     + TerminalText.of(calibration.profile().source(constant)) + ")");
         }
         List<Constant> kept = Stream.of(Constant.values())
@@ -190,8 +190,8 @@ public final class CalibrateCommand extends Subcommand {
                 .constants()
                 .forEach((constant, value) -> table.row(
                         constant.key(),
-                        Figures.constant(value.value()),
-                        Figures.constant(rest.get(constant)),
+                        FigureText.constant(value.value()),
+                        FigureText.constant(rest.get(constant)),
                         calibration.measured().contains(constant) ? "yes" : "no"));
         table.lines().forEach(out::println);
         out.println("#");

@@ -29,7 +29,7 @@ final class SimulatorDocument {
         GPU launches its kernel; a block waits for flags or lines of data, shares links with the other blocks, and is
         no faster than `program.blockGbs`. No GPU with links to others has run them yet. Their constants are
         published ones of other kernels, or assumed, and have ranges; `banyan bench --backend sim` prints the range of
-        each time, and the automatic choice goes by the middle. `banyan calibrate --from` a folder of `banyan gpu-day`
+        each time, and the automatic choice goes by the middle. `banyan calibrate --from` a folder of `gpu-day.sh`
         replaces those that it measures, and `banyan tune --backend cuda` asks no model at all.
 
         NCCL is simulated as it works: ring schedules over the rings that the links allow (`NcclRings`), once for each
@@ -47,7 +47,7 @@ final class SimulatorDocument {
         ## Calibration
 
         Constants of links and memory come from p2pBandwidthLatencyTest (`banyan calibrate` does the same with yours, and
-        with a folder of `banyan gpu-day`): for a machine class without a published sweep they are all that is measured.
+        with a folder of `gpu-day.sh`): for a machine class without a published sweep they are all that is measured.
         NCCL's own constants are fitted to the sweeps named below as the source; a fit has one value per constant and class,
         none per row. A constant that was not measured says so.
         """;
@@ -97,8 +97,8 @@ final class SimulatorDocument {
                     Integer.toString(one.setting().machine().size()),
                     one.profile().name(),
                     Integer.toString(large.rows().size()),
-                    Figures.percent(large.medianError()),
-                    Figures.percent(large.worstError()),
+                    FigureText.percent(large.medianError()),
+                    FigureText.percent(large.worstError()),
                     one.seen());
         }
         lines.addAll(table.markdown());
@@ -156,9 +156,9 @@ final class SimulatorDocument {
 
     private static String value(Profile profile, Constant constant) {
         Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
-        String middle = Figures.constant(value.value());
+        String middle = FigureText.constant(value.value());
         return value.isRange()
-                ? middle + " (" + Figures.constant(value.low()) + " to " + Figures.constant(value.high()) + ")"
+                ? middle + " (" + FigureText.constant(value.low()) + " to " + FigureText.constant(value.high()) + ")"
                 : middle;
     }
 }

@@ -1,5 +1,6 @@
 package dev.banyan.cli.gpuday;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.banyan.gpuday.Figure;
@@ -10,11 +11,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines by which a measuring process reports: a JSON value each, printed at once, so that what came before a
- * failure is kept.
+ * The lines by which a measurement reports: a JSON object each, printed at once, so that the lines before a failure are
+ * kept.
  */
 final class RecordLines implements Recorder {
-    private static final ObjectMapper MAPPER = new ObjectMapper();
+    /** Name of the fact that a measurement took the smallest arrays. */
+    static final String QUICK = "quick";
+
+    private static final ObjectMapper MAPPER =
+            new ObjectMapper().setDefaultPropertyInclusion(JsonInclude.Include.NON_NULL);
 
     private final PrintWriter out;
 
@@ -23,30 +28,31 @@ final class RecordLines implements Recorder {
     }
 
     /** One line: one of the fields is there. */
-    private record Line(
+    record Line(
             @Nullable Figure figure,
             @Nullable Fact fact,
-            @Nullable String note,
-            @Nullable String skipped) {}
+            @Nullable String note) {}
+
+    /**
+     * A property of the machine or of the measurement.
+     *
+     * @param of what has it, e.g. {@code GPU} to {@code 0}
+     */
+    record Fact(String name, Map<String, String> of, String value) {}
 
     @Override
     public void figure(Figure figure) {
-        print(new Line(figure, null, null, null));
+        print(new Line(figure, null, null));
     }
 
     @Override
     public void fact(String name, Map<String, String> of, String value) {
-        print(new Line(null, new Fact(name, of, value), null, null));
+        print(new Line(null, new Fact(name, of, value), null));
     }
 
     @Override
     public void note(String sentence) {
-        print(new Line(null, null, sentence, null));
-    }
-
-    /** Reports that the measurement has no meaning on this machine. */
-    void skipped(String reason) {
-        print(new Line(null, null, null, reason));
+        print(new Line(null, null, sentence));
     }
 
     private void print(Line line) {
@@ -58,31 +64,7 @@ final class RecordLines implements Recorder {
         }
     }
 
-    /** Reads all whole lines of that kind. Others are for people, and the last one may be cut off. */
-    static void read(String text, PartOutput output) {
-        for (String line : text.lines().toList()) {
-            if (line.startsWith("{") && line.endsWith("}")) {
-                try {
-                    add(MAPPER.readValue(line, Line.class), output);
-                } catch (JsonProcessingException e) {
-                    output.notes.add("a line of the output can't be read: " + e.getOriginalMessage());
-                }
-            }
-        }
-    }
-
-    private static void add(Line line, PartOutput output) {
-        if (line.figure() != null) {
-            output.figures.add(line.figure());
-        }
-        if (line.fact() != null) {
-            output.facts.add(line.fact());
-        }
-        if (line.note() != null) {
-            output.notes.add(line.note());
-        }
-        if (line.skipped() != null) {
-            output.skipped = line.skipped();
-        }
+    static Line read(String line) throws JsonProcessingException {
+        return MAPPER.readValue(line, Line.class);
     }
 }

@@ -3,6 +3,7 @@ package dev.banyan.cli.process;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,13 +69,28 @@ public final class LocalProcesses {
     }
 
     private static Process start(int process, int processes, List<String> arguments, Path folder) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(JavaCommand.banyan(arguments.toArray(String[]::new)));
+        ProcessBuilder builder = new ProcessBuilder(command(arguments));
         builder.environment().put("BANYAN_RANK", Integer.toString(process));
         builder.environment().put("BANYAN_WORLD_SIZE", Integer.toString(processes));
         builder.environment().put("BANYAN_RENDEZVOUS", folder.toString());
         builder.redirectOutput(process == 0 ? ProcessBuilder.Redirect.PIPE : ProcessBuilder.Redirect.DISCARD);
         builder.redirectError(errors(folder, process).toFile());
         return builder.start();
+    }
+
+    /** Returns the command line that starts this command in a JVM like this one. */
+    private static List<String> command(List<String> arguments) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                // Agents and debuggers listen in one process; a progress line would be mixed with what is recorded.
+                .filter(option -> !option.startsWith("-agent")
+                        && !option.startsWith("-javaagent")
+                        && !option.startsWith("-Dbanyan.progress"))
+                .forEach(command::add);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), "dev.banyan.cli.Main"));
+        command.addAll(arguments);
+        return command;
     }
 
     private static Path errors(Path folder, int process) {

@@ -2,7 +2,7 @@ package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.bench.Memory;
+import dev.banyan.cli.bench.FreeMemory;
 import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
 import dev.banyan.cli.bench.Workload;
@@ -20,6 +20,7 @@ import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.host.HostBackend;
@@ -179,14 +180,17 @@ final class TraceRunCommand extends Subcommand {
         int ranks = chosen.machine().size();
         if (devices.inHostMemory()) {
             // Of two stores: every rank's gradients, and at the servers the values and the sums.
-            Memory.require(
+            FreeMemory.require(
                     2L * (ranks + 2) * played.totalElements() * DataType.F32.bytes(),
                     "use fewer devices with --devices, or a smaller workload");
         }
         TraceRecorder recorder = new TraceRecorder(ranks, hostname());
         List<Double> stepMs = new ArrayList<>();
         try (Communicator communicator = Communicator.create(chosen.machine(), config, devices);
-                KVStore kvstore = KVStore.create(store, communicator)) {
+                KVStore kvstore = KVStore.builder(communicator)
+                        .type(StoreType.of(store))
+                        .optimizer(Optimizer.sgd(0.01))
+                        .open()) {
             warmUp(played, communicator);
             kvstore.setListener(recorder);
             BackwardPass pass = pass(played, communicator, kvstore);
@@ -228,7 +232,10 @@ final class TraceRunCommand extends Subcommand {
 
     /** Makes the plans, so that no iteration has to, and lets the code be compiled. */
     private void warmUp(Workload played, Communicator communicator) {
-        try (KVStore another = KVStore.create(store, communicator)) {
+        try (KVStore another = KVStore.builder(communicator)
+                .type(StoreType.of(store))
+                .optimizer(Optimizer.sgd(0.01))
+                .open()) {
             BackwardPass pass = pass(played, communicator, another);
             for (int i = 0; i < WARMUPS; i++) {
                 pass.step(Duration.ZERO);
@@ -237,7 +244,6 @@ final class TraceRunCommand extends Subcommand {
     }
 
     private static BackwardPass pass(Workload played, Communicator communicator, KVStore kvstore) {
-        kvstore.setOptimizer(Optimizer.sgd(0.01));
         List<Key> keys = IntStream.range(0, played.keys()).mapToObj(Key::of).toList();
         List<List<MemorySegment>> gradients = new ArrayList<>();
         for (Key key : keys) {

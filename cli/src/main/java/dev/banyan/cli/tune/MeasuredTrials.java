@@ -95,7 +95,7 @@ final class MeasuredTrials implements Trials {
         List<MemorySegment> used = memory.buffers().stream()
                 .map(buffer -> buffer.asSlice(0, count * one * DataType.F32.bytes()))
                 .toList();
-        CollectiveCall call = CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.SUM, used);
+        CollectiveCall call = CollectiveCall.of(collective, root, count, DataType.F32, ReduceOp.SUM, used);
         communicator.prepare(call);
         return Repeats.medianUs(() -> communicator.run(call));
     }

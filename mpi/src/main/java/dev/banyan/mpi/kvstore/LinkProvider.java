@@ -1,12 +1,12 @@
 package dev.banyan.mpi.kvstore;
 
 import dev.banyan.kvstore.StoreLink;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Reproducible;
-import java.util.List;
 
 /**
  * The types of stores that span all processes of the {@link World}, which the first of them opens:
@@ -27,27 +27,20 @@ import java.util.List;
  */
 public final class LinkProvider implements StoreLink.Provider {
     @Override
-    public List<String> types() {
-        return List.of("funnel", "concum", "depcha");
-    }
-
-    @Override
-    public StoreLink create(String type, Communicator communicator, DependencyEngine engine) {
+    public StoreLink create(StoreType type, Communicator communicator, DependencyEngine engine) {
         if (communicator.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT && communicator.size() > 1) {
             throw new IllegalArgumentException(
-                    "a store of type " + type + " rounds the sum of the " + communicator.size()
+                    "a store of type " + type.label() + " rounds the sum of the " + communicator.size()
                             + " devices of a process before it sums over processes, which BANYAN_REPRODUCIBLE=exact"
                             + " must not; start a process for each device, or use HierarchicalCommunicator");
         }
         World world = World.open(communicator.config());
-        world.all().agree("opens a store of type " + type);
+        world.all().agree("opens a store of type " + type.label());
         return switch (type) {
-            case "funnel" -> new Funnel(world, communicator, engine);
-            case "concum" -> new Concum(world, communicator, engine);
-            case "depcha" -> new Depcha(world, communicator, engine);
-            default ->
-                throw new IllegalArgumentException("no store over several processes is called \"" + type + "\"; take "
-                        + String.join(", ", types()));
+            case FUNNEL -> new Funnel(world, communicator, engine);
+            case CONCUM -> new Concum(world, communicator, engine);
+            case DEPCHA -> new Depcha(world, communicator, engine);
+            case DEVICE, TREE, RING, AUTO -> throw new IllegalArgumentException(type + " stays in one process");
         };
     }
 }

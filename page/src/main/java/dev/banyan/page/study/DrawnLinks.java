@@ -156,7 +156,7 @@ final class DrawnLinks {
         return links.size();
     }
 
-    /** Whether a path is the one that the model of the machine has for its devices. */
+    /** Returns whether a path is the one that the model of the machine has for its devices. */
     boolean isUsual(List<Integer> path) {
         return path.equals(usual.get(path.subList(0, 2)));
     }

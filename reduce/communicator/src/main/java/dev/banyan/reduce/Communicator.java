@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.CollectiveAbortedException;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
@@ -16,7 +17,6 @@ import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
-import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
@@ -29,6 +29,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -64,7 +65,7 @@ import org.slf4j.LoggerFactory;
  * them, throw a WrongThreadException. {@link #inHostMemory} returns which of the two holds.
  *
  * <p><b>Order.</b> Calls take effect in the order of submission, like those on one CUDA stream. {@link
- * #run(CollectiveCall) run} returns when the call has ended, {@link #runAsync} at once, and {@link #enqueue} when the
+ * #run} returns when the call has ended, {@link #runAsync} at once, and {@link #enqueue} when the
  * call has its place in the caller's streams. A blocking call that finds nothing before it runs on the calling thread.
  * Returned futures are copies: cancelling or completing one does not touch the call. Dependents of a future run on
  * threads that run nothing else; they may call the communicator and may block. Communicators are independent of each
@@ -98,7 +99,7 @@ public final class Communicator implements AutoCloseable {
             "Limits how long a collective may take before it fails on every rank.");
 
     private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
-    /** What the backend gets beyond the timeout, to report it itself. */
+    /** The time that the backend gets beyond the timeout, to report the timeout itself. */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
     private static final AtomicInteger COUNT = new AtomicInteger();
@@ -109,7 +110,7 @@ public final class Communicator implements AutoCloseable {
     private final boolean ownsBackend;
     /** The ranks of this process. */
     private final RankRange held;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     private final CallQueue queue;
@@ -128,16 +129,21 @@ public final class Communicator implements AutoCloseable {
         config.warnings().forEach(LOG::warn);
     }
 
+    /** Does the same as {@link #onHost(Machine, Config)} with the settings of {@link Config#load()}. */
+    public static Communicator onHost(Machine machine) {
+        return onHost(machine, Config.load());
+    }
+
     /**
-     * Creates a communicator over all devices of a machine, on the host backend: threads play the devices. For some
-     * devices, or in another order, give {@link Machine#subset}.
+     * Creates a communicator in host memory: threads of this process play the devices of a machine. For some devices,
+     * or in another order, give {@link Machine#subset}.
      *
-     * @param machine how the ranks' devices are linked, e.g. from {@link dev.banyan.topology.Presets} or {@link
+     * @param machine how the ranks' devices are linked, e.g. {@link Machine#preset} or from a {@link
      *     dev.banyan.topology.format.MachineReader}; at least one device
-     * @param config the settings, e.g. {@link Config#load()}; its warnings are logged
+     * @param config the settings; its warnings are logged
      * @throws IllegalArgumentException if the machine has no device
      */
-    public static Communicator create(Machine machine, Config config) {
+    public static Communicator onHost(Machine machine, Config config) {
         checkDevices(machine);
         return new Communicator(
                 Planner.of(machine, config, Platform.ofThisHost()),
@@ -254,24 +260,64 @@ public final class Communicator implements AutoCloseable {
         return new Communicator(Planner.of(machine, config, backend.platform()), machine, config, backend, false);
     }
 
+    /** Does the same as {@link #onGpus(int...)} with all GPUs that the driver shows to this process. */
+    public static Communicator onGpus() {
+        return onGpus(IntStream.range(0, gpuProvider().busIds().size()).toArray());
+    }
+
+    /** Does the same as {@link #onGpus(Config, int...)} with the settings of {@link Config#load()}. */
+    public static Communicator onGpus(int... ordinals) {
+        return onGpus(Config.load(), ordinals);
+    }
+
+    /**
+     * Creates a communicator on GPUs of this machine, whose links are probed.
+     *
+     * @param config the settings; its warnings are logged
+     * @param ordinals the GPU of each rank, 0..g-1 as the CUDA driver counts the g GPUs that this process sees; one may
+     *     have several ranks
+     * @throws IllegalArgumentException if the driver shows no such GPU
+     * @throws IllegalStateException if no GPU backend is on the class path, or the machine cannot be probed
+     * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
+     */
+    public static Communicator onGpus(Config config, int... ordinals) {
+        List<String> busIds = gpuProvider().busIds();
+        Machine machine = Machine.probe();
+        int[] places = Arrays.stream(ordinals)
+                .map(ordinal -> place(machine, busIds, ordinal))
+                .toArray();
+        return onGpus(machine.subset(places), config, ordinals);
+    }
+
+    private static int place(Machine machine, List<String> busIds, int ordinal) {
+        if (ordinal < 0 || ordinal >= busIds.size()) {
+            throw new IllegalArgumentException(
+                    "GPU " + ordinal + " is none of the " + busIds.size() + " that CUDA shows; count from 0");
+        }
+        return machine.deviceAt(busIds.get(ordinal))
+                .orElseThrow(() -> new IllegalStateException("GPU " + ordinal + " at " + busIds.get(ordinal)
+                        + " is not among those that the probe found usable; run banyan probe to see why"));
+    }
+
     /**
      * Creates a communicator on GPUs, which {@link #close} releases.
      *
      * @param machine how the ranks' devices are linked; at least one device. For some GPUs of a machine give {@link
      *     Machine#subset}
      * @param config the settings; its warnings are logged
-     * @param devices the GPU of each rank, 0..g-1 as the driver counts its g GPUs; one may have several ranks
+     * @param ordinals the GPU of each rank, 0..g-1 as the CUDA driver counts the g GPUs that this process sees; one may
+     *     have several ranks
      * @throws IllegalArgumentException if the machine has no device, or there is not one GPU for each rank
      * @throws IllegalStateException if no GPU backend is on the class path
      * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
      */
-    public static Communicator onGpus(Machine machine, Config config, int... devices) {
+    public static Communicator onGpus(Machine machine, Config config, int... ordinals) {
         checkDevices(machine);
-        if (devices.length != machine.size()) {
-            throw new IllegalArgumentException(devices.length + " GPUs for the " + machine.size() + " ranks of "
+        if (ordinals.length != machine.size()) {
+            throw new IllegalArgumentException(ordinals.length + " GPUs for the " + machine.size() + " ranks of "
                     + machine.name() + "; give one for each rank");
         }
-        Backend backend = gpuBackend(machine, config, devices);
+        Backend backend = gpuBackend(machine, config, ordinals);
         try {
             return new Communicator(Planner.of(machine, config, backend.platform()), machine, config, backend, true);
         } catch (RuntimeException e) {
@@ -282,16 +328,17 @@ public final class Communicator implements AutoCloseable {
 
     /**
      * Opens a backend on GPUs, which several communicators may share. Pairs that the machine says must not use peer
-     * access ({@link dev.banyan.topology.NoPeerAccess}) go through the host; devices are known by their bus ids.
+     * access ({@link dev.banyan.topology.NoPeerAccess}) go through the host; GPUs are known by their bus ids.
      *
      * @param machine the machine that the GPUs are in; it may have others too
      * @param config the settings
-     * @param devices the GPU of each rank, 0..g-1 as the driver counts its g GPUs; one may have several ranks
+     * @param ordinals the GPU of each rank, 0..g-1 as the CUDA driver counts the g GPUs that this process sees; one may
+     *     have several ranks
      * @throws IllegalStateException if no GPU backend is on the class path
      * @throws RuntimeException if there is no driver or a GPU cannot be used; the message says which and why
      */
-    public static Backend gpuBackend(Machine machine, Config config, int... devices) {
-        return gpuProvider().open(machine, config, devices);
+    public static Backend gpuBackend(Machine machine, Config config, int... ordinals) {
+        return gpuProvider().open(machine, config, ordinals);
     }
 
     private static Backend.Provider gpuProvider() {
@@ -450,28 +497,12 @@ public final class Communicator implements AutoCloseable {
      * @throws IllegalArgumentException as by {@link #check}
      */
     public void run(CollectiveCall call) {
-        run(call, AlgorithmHint.CONFIGURED);
+        queue.run(checked(call, null));
     }
 
-    /**
-     * Runs a call by a given algorithm and returns when it has ended.
-     *
-     * @param call what to run
-     * @param hint the algorithm
-     * @throws IllegalArgumentException if the hint's hub is not one of the ranks, or as by {@link #check}
-     */
-    public void run(CollectiveCall call, AlgorithmHint hint) {
-        queue.run(checked(new HintedCall(call, hint)));
-    }
-
-    private CallQueue.Call checked(HintedCall hinted) {
-        AlgorithmHint hint = hinted.hint();
-        if (hint.hub() >= size()) {
-            throw new IllegalArgumentException(
-                    "hub " + hint.hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
-        }
-        check(hinted.call());
-        return planned.call(hinted.call(), hint, null);
+    private CallQueue.Call checked(CollectiveCall call, @Nullable CallerStreams streams) {
+        check(call);
+        return planned.call(call, streams);
     }
 
     /**
@@ -497,14 +528,14 @@ public final class Communicator implements AutoCloseable {
      *     its rank's device
      * @throws UnsupportedOperationException if there are updates and the backend cannot run optimizers
      */
-    public void runAll(List<HintedCall> sums, List<ParameterUpdate> updates, List<HintedCall> results) {
+    public void runAll(List<CollectiveCall> sums, List<ParameterUpdate> updates, List<CollectiveCall> results) {
         List<CallQueue.Call> parts = new ArrayList<>();
-        parts.add(planned.batch(sums.stream().map(this::checked).toList()));
+        parts.add(batch(sums, null));
         if (!updates.isEmpty()) {
             updates.forEach(update -> BufferCheck.check(update, size(), backend));
             parts.add(PlannedCalls.update(backend, updates));
         }
-        parts.add(planned.batch(results.stream().map(this::checked).toList()));
+        parts.add(batch(results, null));
         queue.run(PlannedCalls.sequence(parts));
     }
 
@@ -522,13 +553,17 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Checks a call as {@link #run(CollectiveCall)} does and does nothing else.
+     * Checks a call as {@link #run} does and does nothing else.
      *
      * @param call what to check
      * @throws IllegalArgumentException if the root or a buffer does not fit; the message says which and why
      */
     public void check(CollectiveCall call) {
         checkOpen();
+        if (call.hint().hub() >= size()) {
+            throw new IllegalArgumentException(
+                    "hub " + call.hint().hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
+        }
         if (exact && call.collective().reduces() && call.type().isFloating() && call.op() == ReduceOp.PROD) {
             throw new IllegalArgumentException("products of " + call.type()
                     + " depend on their order, which BANYAN_REPRODUCIBLE=exact does not fix; set it to 1 for them");
@@ -544,8 +579,7 @@ public final class Communicator implements AutoCloseable {
      * @throws IllegalArgumentException as by {@link #check}
      */
     public CompletableFuture<Void> runAsync(CollectiveCall call) {
-        check(call);
-        return queue.launch(planned.call(call, AlgorithmHint.CONFIGURED, null));
+        return queue.launch(checked(call, null));
     }
 
     /**
@@ -572,8 +606,7 @@ public final class Communicator implements AutoCloseable {
      * @throws IllegalArgumentException as by {@link #check}
      */
     public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
-        check(call);
-        return queue.enqueue(planned.call(call, AlgorithmHint.CONFIGURED, streams));
+        return queue.enqueue(checked(call, streams));
     }
 
     /**
@@ -595,8 +628,7 @@ public final class Communicator implements AutoCloseable {
         calls.forEach(this::check);
         int last = calls.size() - 1;
         return planned.batch(IntStream.rangeClosed(0, last)
-                .mapToObj(
-                        i -> planned.call(calls.get(i), AlgorithmHint.CONFIGURED, i == 0 || i == last ? streams : null))
+                .mapToObj(i -> planned.call(calls.get(i), i == 0 || i == last ? streams : null))
                 .toList());
     }
 
@@ -614,56 +646,13 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Makes every rank's output the reduction of all inputs, and returns when it is complete.
-     *
-     * @param inputs one per rank, each of at least {@code count} elements
-     * @param outputs one per rank, each of at least {@code count} elements
-     * @param count elements to reduce, at least 0
-     * @param type their type
-     * @param op the operation
-     * @throws IllegalArgumentException as by {@link #check}
-     */
-    public void allReduce(
-            List<MemorySegment> inputs, List<MemorySegment> outputs, long count, DataType type, ReduceOp op) {
-        run(CollectiveCall.allReduce(inputs, outputs, count, type, op));
-    }
-
-    /**
-     * Makes the root's buffer the reduction of all buffers, and returns when it is complete. The other buffers stay as
-     * they were.
-     *
-     * @param buffers one per rank, each of at least {@code count} elements
-     * @param count elements to reduce, at least 0
-     * @param type their type
-     * @param op the operation
-     * @param root 0..n-1
-     * @throws IllegalArgumentException as by {@link #check}
-     */
-    public void reduce(List<MemorySegment> buffers, long count, DataType type, ReduceOp op, int root) {
-        run(CollectiveCall.reduce(buffers, count, type, op, root));
-    }
-
-    /**
-     * Copies the root's buffer to all others, and returns when all are complete.
-     *
-     * @param buffers one per rank, each of at least {@code count} elements
-     * @param count elements to copy, at least 0
-     * @param type their type
-     * @param root 0..n-1
-     * @throws IllegalArgumentException as by {@link #check}
-     */
-    public void broadcast(List<MemorySegment> buffers, long count, DataType type, int root) {
-        run(CollectiveCall.broadcast(buffers, count, type, root));
-    }
-
-    /**
      * Ends all calls that have not ended, as ncclCommAbort does: their futures fail, blocking methods throw, and the
      * communicator takes no more calls. What a call's buffers hold is undefined then. A run that cannot be ended early
      * goes on in them until it ends by itself; {@link #close} waits a second for it, and reports it. Without effect
      * after a failure or {@link #close}.
      */
     public void abort() {
-        queue.fail(new IllegalStateException("Communicator.abort was called"));
+        queue.fail(new CollectiveAbortedException("Communicator.abort was called"));
         planned.abort();
     }
 

@@ -8,7 +8,7 @@ import dev.banyan.schedule.type.ReduceOp;
 /** The properties of a call on which its plan depends. Calls whose operation or root has no effect share a plan. */
 record PlanKey(
         Collective collective, long count, DataType type, ReduceOp op, boolean inPlace, int root, AlgorithmHint hint) {
-    static PlanKey of(CollectiveCall call, AlgorithmHint hint) {
+    static PlanKey of(CollectiveCall call) {
         return new PlanKey(
                 call.collective(),
                 call.count(),
@@ -16,6 +16,6 @@ record PlanKey(
                 call.collective().reduces() ? call.op() : ReduceOp.SUM,
                 call.inPlace(),
                 call.root(),
-                hint);
+                call.hint());
     }
 }

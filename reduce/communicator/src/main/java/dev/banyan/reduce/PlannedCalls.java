@@ -13,7 +13,6 @@ import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
@@ -41,7 +40,7 @@ final class PlannedCalls implements AutoCloseable {
     private final int ranks;
     /** The ranks of this process. */
     private final RankRange held;
-    /** Whether sums of floats are rounded once. */
+    /** True if sums of floats are rounded once. */
     private final boolean exact;
 
     /** Why NCCL was not taken; each reason is logged once. */
@@ -61,8 +60,8 @@ final class PlannedCalls implements AutoCloseable {
     }
 
     /** Returns a call, which has been checked. */
-    CallQueue.Call call(CollectiveCall call, AlgorithmHint hint, @Nullable CallerStreams streams) {
-        return new Run(call, hint, streams);
+    CallQueue.Call call(CollectiveCall call, @Nullable CallerStreams streams) {
+        return new Run(call, streams);
     }
 
     /** Returns what prepares a call, which has been checked, and does not run it. */
@@ -70,7 +69,7 @@ final class PlannedCalls implements AutoCloseable {
         return new CallQueue.Call() {
             @Override
             public void prepare() {
-                plans.get(PlanKey.of(call, AlgorithmHint.CONFIGURED), PlannedCalls.this::plan)
+                plans.get(PlanKey.of(call), PlannedCalls.this::plan)
                         .executable()
                         .warmUp();
             }
@@ -210,19 +209,17 @@ final class PlannedCalls implements AutoCloseable {
     /** One call. */
     private final class Run implements CallQueue.Call {
         private final CollectiveCall call;
-        private final AlgorithmHint hint;
         private final @Nullable CallerStreams streams;
         private @Nullable Plan plan;
 
-        Run(CollectiveCall call, AlgorithmHint hint, @Nullable CallerStreams streams) {
+        Run(CollectiveCall call, @Nullable CallerStreams streams) {
             this.call = call;
-            this.hint = hint;
             this.streams = streams;
         }
 
         @Override
         public void prepare() {
-            plan = plans.get(PlanKey.of(call, hint), PlannedCalls.this::plan);
+            plan = plans.get(PlanKey.of(call), PlannedCalls.this::plan);
         }
 
         @Override

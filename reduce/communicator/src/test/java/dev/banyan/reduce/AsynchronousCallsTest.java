@@ -258,7 +258,7 @@ class AsynchronousCallsTest {
 
     @Test
     void aBatchTakesEffectInItsOrderAndEndsAsOne() throws Exception {
-        try (Communicator communicator = Communicator.create(FOUR, Config.defaults())) {
+        try (Communicator communicator = Communicator.onHost(FOUR, Config.defaults())) {
             CollectiveCall call = call(1000);
             call.inputs().forEach(buffer -> buffer.setAtIndex(ValueLayout.JAVA_FLOAT, 999, 1));
             communicator.runAll(List.of(call, call));
@@ -324,7 +324,7 @@ class AsynchronousCallsTest {
         Communicator communicator = Communicator.create(FOUR, Config.defaults(), backend);
         CollectiveCall call = CollectiveCall.allReduce(buffers, count, DataType.F32, ReduceOp.SUM);
         try {
-            assertThatThrownBy(() -> communicator.run(call, new AlgorithmHint(AlgorithmChoice.STAR, 0)))
+            assertThatThrownBy(() -> communicator.run(call.by(new AlgorithmHint(AlgorithmChoice.STAR, 0))))
                     .isInstanceOf(CollectiveTimeoutException.class);
             assertThat(communicator.failure()).containsInstanceOf(CollectiveTimeoutException.class);
             communicator.close();
@@ -337,7 +337,7 @@ class AsynchronousCallsTest {
 
     @Test
     void memoryOfAnArenaIsFreedWithIt() {
-        try (Communicator communicator = Communicator.create(FOUR, Config.defaults())) {
+        try (Communicator communicator = Communicator.onHost(FOUR, Config.defaults())) {
             MemorySegment buffer;
             try (Arena arena = Arena.ofShared()) {
                 buffer = communicator.allocate(3, 100, arena);

@@ -34,7 +34,7 @@ class CollectiveEventTest {
                 .build();
         try (Recording recording = new Recording();
                 Communicator communicator =
-                        Communicator.create(Presets.find("pcie-4").orElseThrow(), config)) {
+                        Communicator.onHost(Presets.find("pcie-4").orElseThrow(), config)) {
             List<MemorySegment> buffers = IntStream.range(0, 4)
                     .mapToObj(rank -> communicator.allocate(rank, 4096))
                     .toList();
@@ -42,10 +42,11 @@ class CollectiveEventTest {
             recording.start();
             communicator.allReduce(buffers, 1024, DataType.F32, ReduceOp.SUM);
             communicator
-                    .runAsync(CollectiveCall.broadcast(buffers, 1000, DataType.F16, 2))
+                    .runAsync(CollectiveCall.broadcast(buffers, 1000, DataType.F16)
+                            .root(2))
                     .join();
-            communicator.run(
-                    CollectiveCall.reduce(buffers, buffers.getFirst().asSlice(0, 0), 0, DataType.F64, ReduceOp.MAX, 0));
+            communicator.run(CollectiveCall.reduce(buffers, 0, DataType.F64, ReduceOp.MAX)
+                    .into(List.of(buffers.getFirst().asSlice(0, 0))));
             recording.stop();
             recording.dump(file);
         }

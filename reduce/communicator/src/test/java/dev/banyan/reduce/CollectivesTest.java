@@ -34,7 +34,7 @@ class CollectivesTest {
     private static final List<AlgorithmChoice> CHOICES = Stream.concat(
                     Stream.of(AlgorithmChoice.AUTO), AlgorithmChoice.scheduled().stream())
             .toList();
-    /** What is automatic takes one tree, or the packed ones. */
+    /** The bound above which the automatic choice takes packed trees instead of one tree. */
     private static final long ARRAY_BOUND = 500;
 
     private final SplittableRandom random = new SplittableRandom(20);
@@ -132,7 +132,7 @@ class CollectivesTest {
                 .orElseThrow()
                 .subset(IntStream.range(0, ranks).toArray());
         return CHOICES.stream()
-                .map(choice -> Communicator.create(
+                .map(choice -> Communicator.onHost(
                         machine,
                         Config.builder()
                                 .set(Planner.ALGORITHM, SizeRules.always(choice))
@@ -243,16 +243,16 @@ class CollectivesTest {
 
         private CollectiveCall call(List<MemorySegment> inputs, List<MemorySegment> outputs) {
             if (inPlace) {
-                return CollectiveCall.inPlace(collective, root, count, type, op, inputs);
+                return CollectiveCall.of(collective, root, count, type, op, inputs);
             }
-            return CollectiveCall.outOfPlace(
-                    collective,
-                    root,
-                    count,
-                    type,
-                    op,
-                    collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs,
-                    collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
+            return CollectiveCall.of(
+                            collective,
+                            root,
+                            count,
+                            type,
+                            op,
+                            collective == Collective.BROADCAST ? List.of(inputs.get(root)) : inputs)
+                    .into(collective == Collective.REDUCE ? List.of(outputs.get(root)) : outputs);
         }
 
         private void checkResult(int rank, List<MemorySegment> inputs, MemorySegment output) {

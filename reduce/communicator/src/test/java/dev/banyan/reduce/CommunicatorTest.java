@@ -11,7 +11,6 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
@@ -40,7 +39,7 @@ class CommunicatorTest {
     private static final Config CONFIG =
             Config.builder().set(HostBackend.THREADS, 2).build();
 
-    private final Communicator communicator = Communicator.create(FOUR, CONFIG);
+    private final Communicator communicator = Communicator.onHost(FOUR, CONFIG);
 
     @AfterEach
     void close() {
@@ -79,7 +78,8 @@ class CommunicatorTest {
         MemorySegment gone = closed.allocate(32);
         closed.close();
         refused(0, gone, "rank 0 is closed");
-        assertThatThrownBy(() -> communicator.reduce(good, 8, DataType.F32, ReduceOp.SUM, 4))
+        assertThatThrownBy(() -> communicator.run(CollectiveCall.reduce(good, 8, DataType.F32, ReduceOp.SUM)
+                        .root(4)))
                 .hasMessage("root 4 for reduce over 4 ranks; roots are 0..3");
         assertThatThrownBy(() -> communicator.allReduce(good, -1, DataType.F32, ReduceOp.SUM))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -160,20 +160,24 @@ class CommunicatorTest {
         List<MemorySegment> outputs = IntStream.range(4, 8)
                 .mapToObj(r -> all.asSlice(32L * r - 4, 32))
                 .toList();
-        assertThatThrownBy(() -> communicator.allReduce(inputs, outputs, 8, DataType.F32, ReduceOp.SUM))
+        assertThatThrownBy(() -> communicator.run(CollectiveCall.allReduce(inputs, 8, DataType.F32, ReduceOp.SUM)
+                        .into(outputs)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(
                         "overlaps another one; give outputs memory of their own, or call the in-place form");
-        assertThatThrownBy(() -> communicator.allReduce(inputs, inputs, 8, DataType.F32, ReduceOp.SUM))
+        assertThatThrownBy(() -> communicator.run(CollectiveCall.allReduce(inputs, 8, DataType.F32, ReduceOp.SUM)
+                        .into(inputs)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("in-place form");
         // The same input several times is fine.
-        communicator.allReduce(
-                List.of(all.asSlice(0, 32), all.asSlice(0, 32), all.asSlice(0, 32), all.asSlice(0, 32)),
-                IntStream.range(4, 8).mapToObj(r -> all.asSlice(32L * r, 32)).toList(),
-                8,
-                DataType.F32,
-                ReduceOp.SUM);
+        communicator.run(CollectiveCall.allReduce(
+                        List.of(all.asSlice(0, 32), all.asSlice(0, 32), all.asSlice(0, 32), all.asSlice(0, 32)),
+                        8,
+                        DataType.F32,
+                        ReduceOp.SUM)
+                .into(IntStream.range(4, 8)
+                        .mapToObj(r -> all.asSlice(32L * r, 32))
+                        .toList()));
     }
 
     @Test
@@ -291,8 +295,9 @@ class CommunicatorTest {
     @Test
     void aLoneBufferThatOverlapsIsCalledTheRoots() {
         List<MemorySegment> buffers = floats(communicator, 8, 1);
-        assertThatThrownBy(() -> communicator.run(
-                        CollectiveCall.reduce(buffers, buffers.get(2), 8, DataType.F32, ReduceOp.SUM, 3)))
+        assertThatThrownBy(() -> communicator.run(CollectiveCall.reduce(buffers, 8, DataType.F32, ReduceOp.SUM)
+                        .root(3)
+                        .into(List.of(buffers.get(2)))))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("the output of rank 3 overlaps");
     }
@@ -302,7 +307,7 @@ class CommunicatorTest {
         Config patient = Config.builder()
                 .set(Communicator.TIMEOUT, Duration.ofSeconds(Long.MAX_VALUE))
                 .build();
-        try (Communicator each = Communicator.create(FOUR, patient)) {
+        try (Communicator each = Communicator.onHost(FOUR, patient)) {
             List<MemorySegment> buffers = floats(each, 1_000_000, 1);
             each.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM);
             each.runAsync(CollectiveCall.allReduce(buffers, 1_000_000, DataType.F32, ReduceOp.SUM))
@@ -317,7 +322,7 @@ class CommunicatorTest {
         try (HostBackend shared = new HostBackend(4, 2, Duration.ofMinutes(15))) {
             List<Communicator> communicators = List.of(
                     communicator,
-                    Communicator.create(FOUR, CONFIG),
+                    Communicator.onHost(FOUR, CONFIG),
                     Communicator.create(FOUR, CONFIG, shared),
                     Communicator.create(FOUR, CONFIG, shared));
             List<Thread> threads = new ArrayList<>();
@@ -393,7 +398,7 @@ class CommunicatorTest {
     @Test
     void aMachineWithoutDevicesIsRefused() {
         Machine none = new Machine("empty", List.of(), List.of(), List.of(), List.of(), List.of());
-        assertThatThrownBy(() -> Communicator.create(none, CONFIG))
+        assertThatThrownBy(() -> Communicator.onHost(none, CONFIG))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("no devices");
     }
@@ -485,6 +490,15 @@ class CommunicatorTest {
     }
 
     @Test
+    void aBufferThatIsNullIsNamed() {
+        List<MemorySegment> buffers = new ArrayList<>(floats(communicator, 32, 1));
+        buffers.set(2, null);
+        assertThatThrownBy(() -> communicator.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("buffer 2 of 4 is null; give a memory segment for each rank");
+    }
+
+    @Test
     void plansAreMadeOnce() {
         ScriptedBackend counting = new ScriptedBackend(() -> {});
         try (Communicator each = Communicator.create(FOUR, CONFIG, counting)) {
@@ -492,7 +506,7 @@ class CommunicatorTest {
             for (int i = 0; i < 5; i++) {
                 each.allReduce(buffers, 8, DataType.F32, ReduceOp.SUM);
                 each.run(CollectiveCall.allGather(buffers, 8, DataType.F32));
-                each.broadcast(buffers, 8, DataType.F32, i % 2);
+                each.run(CollectiveCall.broadcast(buffers, 8, DataType.F32).root(i % 2));
             }
             assertThat(counting.prepared).hasValue(4);
         }
@@ -504,8 +518,7 @@ class CommunicatorTest {
         List<Long> closed = new ArrayList<>();
         for (long count : new long[] {1, 2, 1, 3, 1, 2}) {
             PlanKey key = PlanKey.of(
-                    CollectiveCall.inPlace(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()),
-                    AlgorithmHint.CONFIGURED);
+                    CollectiveCall.of(Collective.ALL_REDUCE, -1, count, DataType.F32, ReduceOp.SUM, List.of()));
             cache.get(
                     key,
                     made -> new Plan(

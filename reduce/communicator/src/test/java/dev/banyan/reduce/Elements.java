@@ -69,7 +69,7 @@ final class Elements {
         };
     }
 
-    /** Whether a result is what the operation makes of some values, within one rounding for each value. */
+    /** Returns whether a result is what the operation makes of some values, within one rounding for each value. */
     static boolean isReduction(MemorySegment result, long offset, DataType type, ReduceOp op, double[] values) {
         double got = real(result, offset, type);
         double exact = switch (op) {
@@ -112,7 +112,7 @@ final class Elements {
         return sum;
     }
 
-    /** What the operation makes of some integers, as the type holds it. */
+    /** Returns the result of the operation on some integers, as the type holds it. */
     static long reduce(DataType type, ReduceOp op, long[] values) {
         BigInteger total = BigInteger.valueOf(values[0]);
         for (int i = 1; i < values.length; i++) {

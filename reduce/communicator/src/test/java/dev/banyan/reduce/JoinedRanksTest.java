@@ -47,7 +47,7 @@ class JoinedRanksTest {
     @TempDir
     private Path folder;
 
-    /** What a process does. */
+    /** The program of a process. */
     private interface Program<T> {
         T run(Communicator communicator) throws Exception;
     }
@@ -108,7 +108,7 @@ class JoinedRanksTest {
         List<List<byte[]>> expected;
         int n = IntStream.of(ranks).sum();
         try (Communicator whole =
-                Communicator.create(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
+                Communicator.onHost(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
             expected = cases.stream().map(each -> each.run(whole, shared)).toList();
         }
         List<List<List<byte[]>>> results = inAll(
@@ -128,7 +128,7 @@ class JoinedRanksTest {
         }
     }
 
-    /** What is not shared goes through windows of 512 KiB. */
+    /** Buffers that are not shared go through windows of 512 KiB. */
     @Test
     void largeBuffersGiveTheBitsOfOneProcess() throws Exception {
         for (int[] ranks : new int[][] {{1, 1}, {1, 2, 1}}) {
@@ -197,15 +197,15 @@ class JoinedRanksTest {
             List<MemorySegment> roots = hasRoot ? List.of(inputs.get(root - communicator.firstRank())) : List.of();
             List<MemorySegment> rootsOut = hasRoot ? List.of(outputs.get(root - communicator.firstRank())) : List.of();
             CollectiveCall call = inPlace
-                    ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
-                    : CollectiveCall.outOfPlace(
-                            collective,
-                            root,
-                            count,
-                            type,
-                            op,
-                            collective == Collective.BROADCAST ? roots : inputs,
-                            collective == Collective.REDUCE ? rootsOut : outputs);
+                    ? CollectiveCall.of(collective, root, count, type, op, inputs)
+                    : CollectiveCall.of(
+                                    collective,
+                                    root,
+                                    count,
+                                    type,
+                                    op,
+                                    collective == Collective.BROADCAST ? roots : inputs)
+                            .into(collective == Collective.REDUCE ? rootsOut : outputs);
             return new Prepared(call, outputs);
         }
 
@@ -243,7 +243,7 @@ class JoinedRanksTest {
             }
             List<byte[]> expected = new ArrayList<>();
             try (Communicator whole =
-                    Communicator.create(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
+                    Communicator.onHost(MACHINE.subset(IntStream.range(0, n).toArray()), Config.defaults())) {
                 for (Case each : cases) {
                     try (Arena arena = Arena.ofShared()) {
                         Prepared prepared = each.prepare(whole, _ -> true, arena);
@@ -303,7 +303,8 @@ class JoinedRanksTest {
             try (Arena arena = Arena.ofShared()) {
                 MemorySegment input = arena.allocate(4096, 64);
                 MemorySegment output = arena.allocate(4096, 64).fill((byte) 7);
-                joined.allReduce(List.of(input), List.of(output), 16, DataType.F32, ReduceOp.SUM);
+                joined.run(CollectiveCall.allReduce(List.of(input), 16, DataType.F32, ReduceOp.SUM)
+                        .into(List.of(output)));
                 joined.allReduce(List.of(input), 16, DataType.F32, ReduceOp.SUM);
                 return output.asSlice(64).mismatch(arena.allocate(4096 - 64).fill((byte) 7)) < 0
                         && output.get(ValueLayout.JAVA_FLOAT, 60) == 0;
@@ -448,6 +449,11 @@ class JoinedRanksTest {
         @Override
         public String name() {
             return "one broken GPU";
+        }
+
+        @Override
+        public List<String> busIds() {
+            throw new UnsupportedOperationException();
         }
 
         @Override

@@ -48,7 +48,7 @@ final class RefusedThreadsProgram {
                 threads.refuseNone();
             }
         }
-        // What failed before must not keep later calls from working.
+        // An earlier failure must not keep later calls from working.
         int before = refused;
         calls();
         System.out.println(refused == before ? "all ended, refused " + refused : "calls fail though threads start");
@@ -61,10 +61,9 @@ final class RefusedThreadsProgram {
         Config config = Config.builder()
                 .set("BANYAN_TIMEOUT_MS", "900000")
                 .set("BANYAN_THREADS", "3")
-                .set("BANYAN_PLAN_CACHE", "0")
                 .build();
         try (Arena arena = Arena.ofShared();
-                Communicator communicator = Communicator.create(machine, config)) {
+                Communicator communicator = Communicator.onHost(machine, config)) {
             List<MemorySegment> buffers = new ArrayList<>();
             for (int r = 0; r < RANKS; r++) {
                 MemorySegment buffer = arena.allocate(4L * COUNT, 64);

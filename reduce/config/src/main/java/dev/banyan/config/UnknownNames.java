@@ -37,7 +37,7 @@ final class UnknownNames {
 
     private UnknownNames() {}
 
-    /** Whether a name outside files of settings can only be meant for Banyan. */
+    /** Returns whether a name outside files of settings can only be meant for Banyan. */
     static boolean isOurs(String name) {
         return name.startsWith("BANYAN_") || name.startsWith("MXNET_KVSTORE_TREE_");
     }

@@ -158,7 +158,7 @@ final class CopyLane {
         });
     }
 
-    /** Whether a copy is not known to have ended. */
+    /** Returns whether a copy is not known to have ended. */
     boolean isBusy() {
         return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }
@@ -253,7 +253,9 @@ final class CopyLane {
         Cuda.check(result, what + " on device " + device.ordinal());
     }
 
-    /** Whether the driver can copy from and to memory of the host without a detour, and the calling thread may. */
+    /**
+     * Returns whether the driver can copy from and to memory of the host without a detour, and the calling thread may.
+     */
     private static boolean isPinned(MemorySegment host) {
         return host.isNative()
                 && host.scope().isAlive()

@@ -171,8 +171,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
                             tuning.launchThreads() == Tuning.FITTING
                                     ? LaunchThreads.fitting(devices.size())
                                     : tuning.launchThreads())));
-            nccl = new NcclLauncher(
-                    ranks.held(), devices, queue, programLauncher, tuning.ncclLibrary(), timeoutNanos);
+            nccl = new NcclLauncher(ranks.held(), devices, queue, programLauncher, tuning.ncclLibrary(), timeoutNanos);
             updates = new UpdateLauncher(ranks, devices, queue, programLauncher);
         } catch (Throwable e) {
             UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), clock, timeoutNanos);
@@ -356,8 +355,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         try {
             return CallerContext.keep(
                     ranks.leader(),
-                    () -> nccl
-                            .open()
+                    () -> nccl.open()
                             .refusal(request.collective(), request.type(), request.op())
                             .orElse(null));
         } catch (CudaException e) {
@@ -419,7 +417,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         updates.start(all, completion);
     }
 
-    /** Whether the backend is not known to have nothing to do on its devices. */
+    /** Returns whether the backend is not known to have nothing to do on its devices. */
     private boolean isBusy() {
         return CallerContext.tryKeep(
                 ranks.leader(),
@@ -434,14 +432,17 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
     }
 
-    /** Whether a call that frees memory on the backend's devices would wait for work of this backend or of another. */
+    /**
+     * Returns whether a call that frees memory on the backend's devices would wait for work of this backend or of
+     * another.
+     */
     private boolean wouldWait() {
         synchronized (LIVING) {
             return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
         }
     }
 
-    /** Whether that is to change soon, as the work of other backends ends or times out. */
+    /** Returns whether that is to change soon, as the work of other backends ends or times out. */
     private boolean wouldWaitForSoundBackends() {
         synchronized (LIVING) {
             return LIVING.stream()

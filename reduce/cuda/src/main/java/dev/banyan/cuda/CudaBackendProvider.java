@@ -12,6 +12,7 @@ import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -53,6 +54,11 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
     @Override
     public String name() {
         return "cuda";
+    }
+
+    @Override
+    public List<String> busIds() {
+        return CudaDevices.busIds();
     }
 
     @Override

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * others are used by one thread at a time.
  */
 final class CudaDevice implements AutoCloseable {
-    /** Of Volta, the first whose instructions the kernels use. */
+    /** The compute capability of Volta, the first with the instructions that the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
 
     private record Loaded(CUmodule module, DriverFunction function) {}
@@ -99,7 +99,7 @@ final class CudaDevice implements AutoCloseable {
         return kernels.computeIfAbsent(kernel, this::load).function();
     }
 
-    /** How many blocks of a kernel can be on the device at once. */
+    /** Returns the number of blocks of a kernel that can be on the device at once. */
     int residentBlocks(Kernel kernel, int threads) {
         DriverFunction function = function(kernel);
         enter();
@@ -155,7 +155,7 @@ final class CudaDevice implements AutoCloseable {
         return error();
     }
 
-    /** Whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
+    /** Returns whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
     boolean isFaulty() {
         return error() != CUresult.CUDA_SUCCESS;
     }

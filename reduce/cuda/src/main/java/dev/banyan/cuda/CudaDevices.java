@@ -21,7 +21,7 @@ public final class CudaDevices {
 
     private CudaDevices() {}
 
-    /** Whether there is a driver with devices. */
+    /** Returns whether there is a driver with devices. */
     public static boolean present() {
         try {
             return count() > 0;

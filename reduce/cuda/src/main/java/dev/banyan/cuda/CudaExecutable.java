@@ -15,7 +15,7 @@ final class CudaExecutable extends QueuedExecutable {
     private final PlanMaker plans;
     private final GraphPlan plan;
     private final MemorySegment marks;
-    /** Of the last run: a training step uses the same buffers again and again. */
+    /** The key of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
     /** @param plans takes the plan back */
@@ -105,7 +105,7 @@ final class CudaExecutable extends QueuedExecutable {
         }
     }
 
-    /** Whether all marks are set. */
+    /** Returns whether all marks are set. */
     boolean isMarked() {
         for (int mark = 0; mark < plan.marks().size(); mark++) {
             if (!isSet(mark)) {

@@ -31,7 +31,7 @@ final class DeviceMemory {
     private final Ranks ranks;
     private final Map<CudaDevice, CopyLane> lanes;
     private final BooleanSupplier running;
-    /** What is allocated on devices, by its address. */
+    /** The allocations on devices, by address. */
     private final ConcurrentNavigableMap<Long, Allocation> allocations = new ConcurrentSkipListMap<>();
     /** Free what arenas gave back. */
     private final ConcurrentLinkedQueue<IntSupplier> kept = new ConcurrentLinkedQueue<>();
@@ -151,7 +151,7 @@ final class DeviceMemory {
         return frees.get();
     }
 
-    /** Whether bytes are within one piece of memory that was allocated here on a rank's device. */
+    /** Returns whether bytes are within one piece of memory that was allocated here on a rank's device. */
     boolean holds(int rank, long address, long bytes) {
         Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
         return below != null

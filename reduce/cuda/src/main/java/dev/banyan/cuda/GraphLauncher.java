@@ -57,11 +57,7 @@ final class GraphLauncher implements Launcher {
      *
      * @throws CudaException if the driver refuses that
      */
-    void start(
-            CudaExecutable executable,
-            GraphCache.Key key,
-            @Nullable CudaStreams callers,
-            Completion completion) {
+    void start(CudaExecutable executable, GraphCache.Key key, @Nullable CudaStreams callers, Completion completion) {
         queue.launch(
                 this,
                 () -> {

@@ -12,6 +12,7 @@ import java.util.List;
 final class IpcTrial {
     /** A trial that is late ends in an exception, so that a busy machine must not make it so. */
     private static final long MOST_NANOS = 30_000_000_000L;
+
     private static final String REMEDY =
             "turn off PCIe access control (ACS) and the IOMMU, or hold their ranks in one process";
 
@@ -54,7 +55,8 @@ final class IpcTrial {
             side.send(from);
             for (int to = 0; to < ranks.places(); to++) {
                 if (!ranks.holdsPlace(to)) {
-                    side.copyByKernel(pieces.address(received.get(to), device) + (long) from * TrialSide.BYTES, side.sent());
+                    side.copyByKernel(
+                            pieces.address(received.get(to), device) + (long) from * TrialSide.BYTES, side.sent());
                     await(side, "stores to the device of " + ranks.ranksOf(to));
                 }
             }

@@ -42,8 +42,9 @@ final class LaunchQueue {
     private final Set<QueuedExecutable> released = new LinkedHashSet<>();
     /** The last run that was launched; what another launcher launches waits for it. */
     private @Nullable Run last;
+
     private @Nullable Launcher lastLauncher;
-    /** What threads have open. */
+    /** The groups that threads have open. */
     private final Map<Thread, Gathering> groups = new HashMap<>();
 
     private volatile boolean closed;
@@ -144,12 +145,10 @@ final class LaunchQueue {
     /** Launches what a group of the calling thread has gathered, and ends it. */
     void end(Gathering ended) {
         Thread caller = Thread.currentThread();
-        CallerContext.keep(
-                ranks.leader(),
-                locked(() -> {
-                    groups.remove(caller, ended);
-                    ended.flush();
-                }));
+        CallerContext.keep(ranks.leader(), locked(() -> {
+            groups.remove(caller, ended);
+            ended.flush();
+        }));
     }
 
     /**
@@ -171,12 +170,10 @@ final class LaunchQueue {
 
     /** Lets calls of {@link #launch} follow those before. */
     void inTurn(Runnable launches) {
-        CallerContext.keep(
-                ranks.leader(),
-                locked(() -> {
-                    checkLaunchable();
-                    launches.run();
-                }));
+        CallerContext.keep(ranks.leader(), locked(() -> {
+            checkLaunchable();
+            launches.run();
+        }));
     }
 
     /**
@@ -225,12 +222,12 @@ final class LaunchQueue {
         return runs.each(executable, what);
     }
 
-    /** Whether a run is not known to have ended. */
+    /** Returns whether a run is not known to have ended. */
     boolean isInFlight(Predicate<Run> which) {
         return runs.isInFlight(which);
     }
 
-    /** Whether a stream of launches is not known to have come to its end. */
+    /** Returns whether a stream of launches is not known to have come to its end. */
     boolean isBusy() {
         return launchers.stream().anyMatch(Launcher::isBusy);
     }

@@ -12,7 +12,7 @@ interface Launcher {
     /** Lets what is launched from now on wait for events. */
     void waitFor(List<CUevent> ended);
 
-    /** Whether a stream is not known to have come to its end. */
+    /** Returns whether a stream is not known to have come to its end. */
     boolean isBusy();
 
     /**

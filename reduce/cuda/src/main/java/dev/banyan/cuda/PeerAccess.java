@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which devices may touch each other's memory. Asked for, enabled and tried pair by pair, when a plan first needs it.
- * Safe for use from any thread.
+ * The pairs of devices that may touch each other's memory. Access is asked for, enabled and tried pair by pair, when a
+ * plan first needs it. Safe for use from any thread.
  */
 final class PeerAccess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);
@@ -46,15 +46,15 @@ final class PeerAccess {
         this.trials = trials;
     }
 
-    /** Whether two ranks are on one device. */
+    /** Returns whether two ranks are on one device. */
     boolean sameDevice(int rank, int other) {
         return ranks.get(rank).equals(ranks.get(other));
     }
 
-    /** Whether work on the device of one rank may touch memory of the other's. */
+    /** Returns whether work on the device of one rank may touch memory of the other's. */
     boolean reaches(int fromRank, int toRank) {
         if (!ranks.holds(fromRank) || !ranks.holds(toRank)) {
-            // What other processes share was opened, or there would be no such ranks.
+            // The memory of other processes is open, or there would be no such ranks.
             return true;
         }
         CudaDevice from = ranks.get(fromRank);
@@ -100,7 +100,7 @@ final class PeerAccess {
                 + " failed: " + Cuda.name(result));
     }
 
-    /** Whether access may be used by the rule, but the driver does not grant it. */
+    /** Returns whether access may be used by the rule, but the driver does not grant it. */
     private boolean isRefused(CudaDevice from, CudaDevice to) {
         if (!rule.allows(from.ordinal(), to.ordinal())) {
             return false;

@@ -1,6 +1,6 @@
 package dev.banyan.cuda;
 
-/** Which GPUs may touch each other's memory, as far as the driver grants it; the others' data goes through the host. */
+/** Decides which GPUs may touch each other's memory if the driver grants it; the others' data goes through the host. */
 @FunctionalInterface
 public interface PeerRule {
     /** All of them. */
@@ -10,7 +10,7 @@ public interface PeerRule {
     PeerRule NONE = (from, to) -> false;
 
     /**
-     * Whether work on one GPU may touch the other's memory.
+     * Returns whether work on one GPU may touch the other's memory.
      *
      * @param from as the driver counts them
      * @param to as the driver counts them; another one

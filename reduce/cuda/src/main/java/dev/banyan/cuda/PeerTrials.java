@@ -35,7 +35,7 @@ final class PeerTrials {
 
     private record Pair(int from, int to) {}
 
-    /** Whether peer access of a pair works. The lock makes trials follow each other. */
+    /** True for pairs whose peer access works. The lock makes trials follow each other. */
     private static final Map<Pair, Boolean> OUTCOMES = new HashMap<>();
     /** Ordinals of devices on which an enabling or a trial was late; guarded by the same lock. */
     private static final Set<Integer> STUCK_DEVICES = new HashSet<>();
@@ -45,7 +45,7 @@ final class PeerTrials {
     private final LongSupplier clock;
     /** Enablings that did not end in time. */
     private final Queue<CompletableFuture<Integer>> late = new ConcurrentLinkedQueue<>();
-    /** What a device is tried with. */
+    /** The memory and stream with which a device is tried. */
     private final Map<CudaDevice, TrialSide> sides = new ConcurrentHashMap<>();
 
     /**
@@ -99,7 +99,7 @@ final class PeerTrials {
     }
 
     /**
-     * Whether one device really reaches another one's memory. A warning says that it does not.
+     * Returns whether one device really reaches another one's memory. A warning says that it does not.
      *
      * @param from a device with access to the memory of {@code to}
      * @throws CudaException if the driver fails
@@ -179,7 +179,7 @@ final class PeerTrials {
         }
     }
 
-    /** Whether an enabling or a trial is not known to have ended. */
+    /** Returns whether an enabling or a trial is not known to have ended. */
     boolean isBusy() {
         return late.stream().anyMatch(call -> !call.isDone())
                 || sides.values().stream().anyMatch(TrialSide::isBusy);

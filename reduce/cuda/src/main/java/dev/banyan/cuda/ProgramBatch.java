@@ -97,7 +97,7 @@ final class ProgramBatch {
         return blocks;
     }
 
-    /** Whether a call of an executable is among them. */
+    /** Returns whether a call of an executable is among them. */
     boolean holds(Executable executable) {
         return members.stream().anyMatch(member -> member.executable().equals(executable));
     }

@@ -55,10 +55,10 @@ final class Runs {
     private long firstSince;
     /** The same by {@link System#nanoTime()}, whatever the clock is. */
     private long firstBegun;
-    /** When the devices were asked for faults, by {@link System#nanoTime()}. */
+    /** The time when the devices were last asked for faults, by {@link System#nanoTime()}. */
     private long faultsAsked = System.nanoTime();
 
-    /** How many runs were added. */
+    /** The number of runs that were added. */
     private long started;
 
     private @Nullable RuntimeException failure;
@@ -196,7 +196,7 @@ final class Runs {
         }
     }
 
-    /** Whether a run that was launched is not known to have ended. */
+    /** Returns whether a run that was launched is not known to have ended. */
     boolean isInFlight(Predicate<Run> which) {
         lock.lock();
         try {
@@ -360,7 +360,7 @@ final class Runs {
     }
 
     /**
-     * Whether a device is known to have a fault.
+     * Returns whether a device is known to have a fault.
      *
      * @param now whether they are asked even if they were a short while ago
      */

@@ -101,7 +101,7 @@ final class TrialSide {
                 "cuMemcpyDtoHAsync");
     }
 
-    /** Whether the bytes that came to the host are those that another one has sent. */
+    /** Returns whether the bytes that came to the host are those that another one has sent. */
     boolean holds(long seed) {
         MemorySegment expected = MemorySegment.ofArray(new byte[BYTES]);
         fill(expected, seed);
@@ -123,6 +123,7 @@ final class TrialSide {
         return true;
     }
 
+    /** Returns whether something that was begun is not known to have ended. */
     boolean isBusy() {
         return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }

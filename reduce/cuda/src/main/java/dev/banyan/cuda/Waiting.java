@@ -41,7 +41,7 @@ final class Waiting {
         expected = expectedNanos;
     }
 
-    /** Whether it is time to spin. */
+    /** Returns whether it is time to spin. */
     boolean spins() {
         long waited = System.nanoTime() - begun;
         return expected <= 2 * SPIN_NANOS ? waited < expected + SPIN_NANOS : Math.abs(waited - expected) < SPIN_NANOS;

@@ -103,7 +103,7 @@ class CudaBackendTest {
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend direct = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, GRAPHS);
                 CudaBackend copying = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator first = Communicator.create(machine, config, direct);
                 Communicator second = Communicator.create(machine, config, copying)) {
             comparing.run(host, first, second);
@@ -120,7 +120,7 @@ class CudaBackendTest {
                 .build();
         try (CudaBackend backend =
                         new CudaBackend(new int[] {0, 0, 5, 0}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, DEFAULT);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
                 comparison.compare(host, cuda, collective, DataType.BF16, ReduceOp.AVG, false, 100_003, 2);
@@ -138,7 +138,7 @@ class CudaBackendTest {
                 .build();
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.NONE, 64 * MEBIBYTE, COPIES);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (Collective collective : Collective.values()) {
                 comparison.compare(host, cuda, collective, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
@@ -163,7 +163,7 @@ class CudaBackendTest {
                 .build();
         int[] ordinals = IntStream.range(0, 12).toArray();
         try (CudaBackend backend = new CudaBackend(ordinals, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, COPIES);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
             comparison.compare(host, cuda, Collective.BROADCAST, DataType.F32, ReduceOp.SUM, false, 10_001, 0);
@@ -185,7 +185,7 @@ class CudaBackendTest {
                 .set(HostBackend.THREADS, 1)
                 .build();
         try (Backend backend = Communicator.gpuBackend(machine, config, 0, 1);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
         }
@@ -381,7 +381,7 @@ class CudaBackendTest {
                 .build();
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 2 * MEBIBYTE, DEFAULT);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             long before = emulator.count("calls cuMemAlloc");
             comparison.compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 500_000, 0);
@@ -425,7 +425,7 @@ class CudaBackendTest {
         EmulatedProcess.beginAnother(emulator);
     }
 
-    /** Of two mappings; the second begins within the buffer. */
+    /** Maps a buffer twice; the second mapping begins within the buffer. */
     @Test
     void mappedBuffersMustBeOpen() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);

@@ -136,7 +136,7 @@ class CudaFaultTest {
         nothingIsLeftAndTheNextOneWorks();
     }
 
-    /** Whether what waits for failed work stays where it is or ends with the error, the first call fails. */
+    /** Returns whether what waits for failed work stays where it is or ends with the error, the first call fails. */
     @ParameterizedTest
     @MethodSource("failingWork")
     void failingWorkNamesDeviceStepAndErrorAndEndsTheProcess(String fault) {

@@ -137,18 +137,18 @@ final class HostComparison {
             List<MemorySegment> inputs,
             List<MemorySegment> outputs) {
         if (inPlace) {
-            return CollectiveCall.inPlace(collective, root, count, type, op, inputs);
+            return CollectiveCall.of(collective, root, count, type, op, inputs);
         }
         boolean hasRoot = isHeld(communicator, root);
         int index = root - communicator.firstRank();
-        return CollectiveCall.outOfPlace(
-                collective,
-                root,
-                count,
-                type,
-                op,
-                collective != Collective.BROADCAST ? inputs : hasRoot ? List.of(inputs.get(index)) : List.of(),
-                collective != Collective.REDUCE ? outputs : hasRoot ? List.of(outputs.get(index)) : List.of());
+        return CollectiveCall.of(
+                        collective,
+                        root,
+                        count,
+                        type,
+                        op,
+                        collective != Collective.BROADCAST ? inputs : hasRoot ? List.of(inputs.get(index)) : List.of())
+                .into(collective != Collective.REDUCE ? outputs : hasRoot ? List.of(outputs.get(index)) : List.of());
     }
 
     /** Any bits, but no NaN: the payload of one is not part of the promise. */

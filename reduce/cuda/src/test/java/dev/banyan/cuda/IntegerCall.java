@@ -34,6 +34,6 @@ record IntegerCall(Collective collective, int ranks, int count) {
 
     CollectiveCall on(List<MemorySegment> buffers) {
         int root = collective.hasRoot() ? count % ranks : -1;
-        return CollectiveCall.inPlace(collective, root, count, DataType.I32, ReduceOp.SUM, buffers);
+        return CollectiveCall.of(collective, root, count, DataType.I32, ReduceOp.SUM, buffers);
     }
 }

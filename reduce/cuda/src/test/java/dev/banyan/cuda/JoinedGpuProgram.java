@@ -68,7 +68,7 @@ final class JoinedGpuProgram {
         long[] counts = {1, 3, 257, 4099, 70_001};
         int kind = 0;
         int calls = 0;
-        try (Communicator host = Communicator.create(machine, config)) {
+        try (Communicator host = Communicator.onHost(machine, config)) {
             for (Collective collective : Collective.values()) {
                 for (DataType type : DataType.values()) {
                     for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {

@@ -55,7 +55,7 @@ class KernelsAgainstHostTest {
     private static final int MOST_COUNT = 1021;
     private static final int ROOM = 8 * MOST_COUNT + 128;
 
-    /** Where a kernel's buffers begin. */
+    /** The begin of a kernel's buffers. */
     private enum Placement {
         ALIGNED,
         /** All as far from a multiple of 16 bytes. */
@@ -100,7 +100,7 @@ class KernelsAgainstHostTest {
                 Stream.generate(() -> allocate(ROOM)).limit(MOST_INPUTS + 1L).toArray(CUdeviceptr[]::new);
         for (int inputs = 2; inputs <= MOST_INPUTS; inputs++) {
             int[] ranks = IntStream.range(0, inputs).toArray();
-            try (Communicator host = Communicator.create(
+            try (Communicator host = Communicator.onHost(
                             Presets.find("dgx-2").orElseThrow().subset(ranks), config);
                     Arena arena = Arena.ofShared()) {
                 List<MemorySegment> values = new ArrayList<>();
@@ -113,7 +113,7 @@ class KernelsAgainstHostTest {
                     if (op == ReduceOp.AVG && !type.isFloating()) {
                         continue;
                     }
-                    host.run(CollectiveCall.reduce(values, expected, MOST_COUNT, type, op, 0));
+                    host.run(CollectiveCall.reduce(values, MOST_COUNT, type, op).into(List.of(expected)));
                     compare(type, op, values, expected, memory, placements);
                 }
             }

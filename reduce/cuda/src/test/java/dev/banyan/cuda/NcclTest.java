@@ -110,7 +110,7 @@ class NcclTest {
         HostComparison comparison =
                 new HostComparison(new SplittableRandom(collective.label().hashCode()));
         long ran = 0;
-        try (Communicator host = Communicator.create(MACHINE, star);
+        try (Communicator host = Communicator.onHost(MACHINE, star);
                 Communicator gpus = four(named())) {
             int turn = 0;
             for (DataType type : DataType.values()) {
@@ -238,7 +238,7 @@ class NcclTest {
                                 + " unset it");
             }
         }
-        try (Communicator host = Communicator.create(MACHINE, named())) {
+        try (Communicator host = Communicator.onHost(MACHINE, named())) {
             List<MemorySegment> buffers = IntStream.range(0, RANKS)
                     .mapToObj(rank -> host.allocate(rank, 40))
                     .toList();

@@ -89,7 +89,7 @@ class ProgramBackendTest {
         int[] devices = IntStream.range(0, 8).toArray();
         try (CudaBackend lines = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, LINES);
                 CudaBackend slices = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, SLICES);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator first = Communicator.create(machine, config, lines);
                 Communicator second = Communicator.create(machine, config, slices)) {
             comparing.run(host, first, second);
@@ -109,7 +109,7 @@ class ProgramBackendTest {
         for (Tuning tuning : new Tuning[] {LINES, SLICES}) {
             try (CudaBackend backend = new CudaBackend(
                             new int[] {0, 0, 1, 0}, PATIENCE, PeerRule.ALL, LIMIT, tuning.with(ExecutorChoice.KERNEL));
-                    Communicator host = Communicator.create(machine, config);
+                    Communicator host = Communicator.onHost(machine, config);
                     Communicator cuda = Communicator.create(machine, config, backend)) {
                 for (Collective collective : Collective.values()) {
                     comparison.compare(host, cuda, collective, DataType.BF16, ReduceOp.AVG, false, 10_003, 2);

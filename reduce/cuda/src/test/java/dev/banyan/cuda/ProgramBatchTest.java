@@ -110,7 +110,7 @@ class ProgramBatchTest {
     void keysOfManyLengthsAreOneLaunch() {
         for (ProgramSizes sizes : List.of(ProgramSizes.DEFAULT, new ProgramSizes(64, 512, 2, 12))) {
             try (CudaBackend backend = backend(sizes, 1);
-                    Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.MULTI_TREE));
+                    Communicator host = Communicator.onHost(MACHINE, config(AlgorithmChoice.MULTI_TREE));
                     Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.MULTI_TREE), backend)) {
                 List<Pair> pairs = IntStream.of(1, 7, 300, 64, 2048, 1, 300)
                         .mapToObj(elements -> pair(cuda, elements))
@@ -146,7 +146,7 @@ class ProgramBatchTest {
     private void interleaveBatches(int seeds) {
         for (long lines : new long[] {0, 1024}) {
             try (CudaBackend backend = backend(new ProgramSizes(lines, 512, 2, 12), 1);
-                    Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.STAR));
+                    Communicator host = Communicator.onHost(MACHINE, config(AlgorithmChoice.STAR));
                     Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.STAR), backend)) {
                 List<Pair> pairs = IntStream.of(1, 70, 150, 2, 300)
                         .mapToObj(elements -> pair(cuda, elements))
@@ -191,7 +191,7 @@ class ProgramBatchTest {
             SplittableRandom calls = new SplittableRandom(seed);
             AlgorithmChoice algorithm = calls.nextBoolean() ? AlgorithmChoice.STAR : AlgorithmChoice.SINGLE_TREE;
             try (CudaBackend backend = backend(ProgramSizes.DEFAULT, 1);
-                    Communicator host = Communicator.create(MACHINE, config(algorithm));
+                    Communicator host = Communicator.onHost(MACHINE, config(algorithm));
                     Communicator cuda = Communicator.create(MACHINE, config(algorithm), backend)) {
                 List<Pair> pairs = IntStream.of(1, 30, 34, 36)
                         .mapToObj(elements -> pair(cuda, elements))
@@ -203,9 +203,9 @@ class ProgramBatchTest {
                     Collective collective = collectives.get(calls.nextInt(collectives.size()));
                     int root = collective.hasRoot() ? calls.nextInt(RANKS) : -1;
                     long count = pair.host().getFirst().byteSize() / 4;
-                    host.run(CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.MAX, pair.host()));
+                    host.run(CollectiveCall.of(collective, root, count, DataType.F32, ReduceOp.MAX, pair.host()));
                     running.add(cuda.runAsync(
-                            CollectiveCall.inPlace(collective, root, count, DataType.F32, ReduceOp.MAX, pair.gpus())));
+                            CollectiveCall.of(collective, root, count, DataType.F32, ReduceOp.MAX, pair.gpus())));
                 }
                 running.forEach(CompletableFuture::join);
                 emulator.tell("interleave 0");
@@ -220,7 +220,7 @@ class ProgramBatchTest {
     @Test
     void callsThatTouchTheSameBufferFollowEachOther() {
         try (CudaBackend backend = backend(new ProgramSizes(0, 512, 2, 12), 1);
-                Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.RING));
+                Communicator host = Communicator.onHost(MACHINE, config(AlgorithmChoice.RING));
                 Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.RING), backend)) {
             Pair pair = pair(cuda, 5000);
             Pair other = pair(cuda, 100);
@@ -229,10 +229,9 @@ class ProgramBatchTest {
                 List<MemorySegment> others = onGpus ? other.gpus() : other.host();
                 (onGpus ? cuda : host)
                         .runAll(List.of(
-                                CollectiveCall.inPlace(Collective.REDUCE, 3, 5000, DataType.F32, ReduceOp.SUM, buffers),
+                                CollectiveCall.of(Collective.REDUCE, 3, 5000, DataType.F32, ReduceOp.SUM, buffers),
                                 allReduce(others, ReduceOp.SUM),
-                                CollectiveCall.inPlace(
-                                        Collective.BROADCAST, 3, 5000, DataType.F32, ReduceOp.SUM, buffers),
+                                CollectiveCall.of(Collective.BROADCAST, 3, 5000, DataType.F32, ReduceOp.SUM, buffers),
                                 allReduce(others, ReduceOp.MAX)));
             }
             assertSame(cuda, pair);
@@ -259,7 +258,7 @@ class ProgramBatchTest {
             for (int seed = 1; seed <= seeds; seed++) {
                 int[] devices = new SplittableRandom(seed).ints(RANKS, 0, 3).toArray();
                 try (CudaBackend backend = backend(devices, new ProgramSizes(lines, 512, 2, 12), 1);
-                        Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.SINGLE_TREE));
+                        Communicator host = Communicator.onHost(MACHINE, config(AlgorithmChoice.SINGLE_TREE));
                         Communicator cuda =
                                 Communicator.create(MACHINE, config(AlgorithmChoice.SINGLE_TREE), backend)) {
                     List<Pair> pairs = new ArrayList<>();
@@ -269,14 +268,14 @@ class ProgramBatchTest {
                         int count = 1 + random.nextInt(300);
                         Collective collective = random.nextBoolean() ? Collective.REDUCE : Collective.BROADCAST;
                         pairs.add(pair(cuda, count));
-                        onHost.add(CollectiveCall.inPlace(
+                        onHost.add(CollectiveCall.of(
                                 collective,
                                 root,
                                 count,
                                 DataType.F32,
                                 ReduceOp.SUM,
                                 pairs.getLast().host()));
-                        onGpus.add(CollectiveCall.inPlace(
+                        onGpus.add(CollectiveCall.of(
                                 collective,
                                 root,
                                 count,
@@ -333,7 +332,7 @@ class ProgramBatchTest {
     @Test
     void flagsMayPassTheEndOfTheirNumbers() {
         try (CudaBackend backend = backend(ProgramSizes.DEFAULT, (1L << 32) - 40);
-                Communicator host = Communicator.create(MACHINE, config(AlgorithmChoice.RING));
+                Communicator host = Communicator.onHost(MACHINE, config(AlgorithmChoice.RING));
                 Communicator cuda = Communicator.create(MACHINE, config(AlgorithmChoice.RING), backend)) {
             for (int round = 0; round < 8; round++) {
                 Pair pair = pair(cuda, 100 + round);

@@ -39,7 +39,7 @@ class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private int met;
-    /** Whether the call that meets the fault has ended, so that no further time passes. */
+    /** True if the call that meets the fault has ended, so that no further time passes. */
     private volatile boolean isOver;
 
     private enum Kind {
@@ -142,7 +142,7 @@ class ProgramFaultTest {
                 1,
                 1 + (int) (fault.seed() % 3));
         try (CudaBackend backend = new CudaBackend(devices, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20, tuning);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend);
                 Arena arena = Arena.ofShared()) {
             List<MemorySegment> expected = fault.call().inputs(fault.seed(), arena);

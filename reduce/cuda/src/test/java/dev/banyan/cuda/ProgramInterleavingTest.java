@@ -85,7 +85,7 @@ class ProgramInterleavingTest {
                 Moves.DEFAULT, GraphCache.MOST_NODES, FaultClock.STOPPED, false, ExecutorChoice.KERNEL, sizes, 1, 1);
         HostComparison comparison = new HostComparison(random);
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 << 20, tuning);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (int call = 0; call < CALLS_OF_A_MACHINE; call++) {
                 Collective collective = RandomChoices.any(List.of(Collective.values()), random);

@@ -66,7 +66,7 @@ class ProgramKernelTest {
                 .build();
         for (int inputs = 1; inputs <= MOST_INPUTS; inputs++) {
             int[] ranks = IntStream.range(0, Math.max(2, inputs)).toArray();
-            try (Communicator host = Communicator.create(
+            try (Communicator host = Communicator.onHost(
                             Presets.find("dgx-2").orElseThrow().subset(ranks), config);
                     Arena arena = Arena.ofShared()) {
                 List<MemorySegment> values = new ArrayList<>();
@@ -82,7 +82,8 @@ class ProgramKernelTest {
                     if (inputs == 1) {
                         expected.copyFrom(values.getFirst());
                     } else {
-                        host.run(CollectiveCall.reduce(values, expected, MOST_COUNT, type, op, 0));
+                        host.run(CollectiveCall.reduce(values, MOST_COUNT, type, op)
+                                .into(List.of(expected)));
                     }
                     compare(type, op, values, expected);
                 }

@@ -98,7 +98,7 @@ class ProgramMachinesTest {
         int[] devices = IntStream.range(0, machine.size()).toArray();
         HostComparison comparison = new HostComparison(random);
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, 64 << 20, tuning);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (int call = 0; call < CALLS; call++) {
                 Collective collective = RandomChoices.any(List.of(Collective.values()), random);

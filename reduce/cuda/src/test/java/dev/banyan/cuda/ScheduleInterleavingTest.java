@@ -83,7 +83,7 @@ class ScheduleInterleavingTest {
         PeerRule peers = random.nextInt(4) == 0 ? PeerRule.NONE : PeerRule.ALL;
         HostComparison comparison = new HostComparison(random);
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, peers, 64 << 20, tuning);
-                Communicator host = Communicator.create(machine, config);
+                Communicator host = Communicator.onHost(machine, config);
                 Communicator cuda = Communicator.create(machine, config, backend)) {
             for (int call = 0; call < CALLS_OF_A_MACHINE; call++) {
                 Collective collective = RandomChoices.any(List.of(Collective.values()), random);

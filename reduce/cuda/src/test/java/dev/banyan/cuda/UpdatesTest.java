@@ -7,11 +7,9 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.HintedCall;
 import dev.banyan.reduce.host.HostOptimizer;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
-import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Presets;
@@ -251,9 +249,9 @@ class UpdatesTest {
         long bytes = 4L * count;
         List<List<MemorySegment>> gradients = new ArrayList<>();
         List<List<MemorySegment>> results = new ArrayList<>();
-        List<HintedCall> sums = new ArrayList<>();
+        List<CollectiveCall> sums = new ArrayList<>();
         List<ParameterUpdate> updates = new ArrayList<>();
-        List<HintedCall> broadcasts = new ArrayList<>();
+        List<CollectiveCall> broadcasts = new ArrayList<>();
         for (int root = 0; root < gpus.size(); root++) {
             gradients.add(gpus.allocateAll(bytes));
             results.add(gpus.allocateAll(bytes));
@@ -262,9 +260,13 @@ class UpdatesTest {
             gradients.getLast().forEach(array -> gpus.copyToDevice(array, MemorySegment.ofArray(ones)));
             MemorySegment sum = gpus.allocate(root, bytes);
             MemorySegment value = gpus.allocate(root, bytes);
-            sums.add(hinted(CollectiveCall.reduce(gradients.getLast(), sum, count, DataType.F32, ReduceOp.SUM, root)));
+            sums.add(CollectiveCall.reduce(gradients.getLast(), count, DataType.F32, ReduceOp.SUM)
+                    .root(root)
+                    .into(List.of(sum)));
             updates.add(update(root, value, sum));
-            broadcasts.add(hinted(CollectiveCall.broadcast(value, results.getLast(), count, DataType.F32, root)));
+            broadcasts.add(CollectiveCall.broadcast(List.of(value), count, DataType.F32)
+                    .root(root)
+                    .into(results.getLast()));
         }
         gpus.runAll(sums, updates, broadcasts);
         emulator.tell("interleave " + seed);
@@ -277,10 +279,6 @@ class UpdatesTest {
             gpus.copyToHost(result, MemorySegment.ofArray(got));
             assertThat(got).isEqualTo(expected);
         }
-    }
-
-    private static HintedCall hinted(CollectiveCall call) {
-        return new HintedCall(call, AlgorithmHint.CONFIGURED);
     }
 
     @Test

@@ -28,7 +28,7 @@ record DlcDependency(OptionalInt key, int number, DlcRole peerRole, int peer) {
         return new DlcDependency(OptionalInt.empty(), number, peerRole, peer);
     }
 
-    /** Whether an operation of the same trace is meant. */
+    /** Returns whether an operation of the same trace is meant. */
     boolean matches(DlcOperationId operation) {
         return (key.isEmpty() || key.getAsInt() == operation.key())
                 && number == operation.number()

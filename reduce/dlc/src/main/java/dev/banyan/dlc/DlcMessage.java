@@ -71,7 +71,7 @@ public record DlcMessage(
         return operation.toServer() ? dst : src;
     }
 
-    /** Whether it is part of the push that initialises a key. */
+    /** Returns whether it is part of the push that initialises a key. */
     public boolean initialises() {
         return number == INITIALISES;
     }

@@ -9,9 +9,9 @@ final class KeyRound {
 
     final KeyInfo key;
     final int iteration;
-    /** Whether it is the first value that is pushed, by worker 0 alone. */
+    /** True if it is the first value that is pushed, by worker 0 alone. */
     final boolean initialises;
-    /** Whether the run has that of this key. */
+    /** True if the run has that of this key. */
     final boolean initialised;
     /** Counts the pushes with their pulls, over all keys. */
     final int pair;
@@ -36,7 +36,7 @@ final class KeyRound {
         return workerUs[message] != NEVER;
     }
 
-    /** Whether it has a message between a worker and the key's server. */
+    /** Returns whether it has a message between a worker and the key's server. */
     boolean has(int message, int worker) {
         return has(message) && !(initialises && message <= 1 && worker > 0);
     }
@@ -45,7 +45,7 @@ final class KeyRound {
         return role == DlcRole.WORKER ? workerUs[message] : serverUs[message];
     }
 
-    /** When its last message was there. */
+    /** Returns the arrival of its last message, in us. */
     long endUs() {
         return Arrays.stream(workerUs).max().orElseThrow();
     }

@@ -24,7 +24,7 @@ final class RecordedRun {
     private final Map<Integer, KeyRound> last = new HashMap<>();
     private int pairs;
 
-    /** When an operation went through its stages. */
+    /** The times of an operation's stages. */
     private static final class Timeline {
         final StoreOperation operation;
         final long submittedUs;
@@ -41,7 +41,7 @@ final class RecordedRun {
             return end == null ? OptionalLong.empty() : OptionalLong.of(end);
         }
 
-        /** Whether every stage that began has ended, the last one of its kind included. */
+        /** Returns whether every stage that began has ended, the last one of its kind included. */
         boolean whole() {
             Stage needed = operation.kind() == Kind.PUSH ? Stage.REDUCE : Stage.BROADCAST;
             return (ended.containsKey(needed) || ended.containsKey(Stage.ALL_REDUCE))

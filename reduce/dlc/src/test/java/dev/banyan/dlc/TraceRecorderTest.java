@@ -9,6 +9,7 @@ import dev.banyan.kvstore.KeyInfo;
 import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.kvstore.StoreOperation;
 import dev.banyan.kvstore.StoreOperation.Kind;
+import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
@@ -33,7 +34,7 @@ class TraceRecorderTest {
     private static final double BYTES =
             LENET_5.stream().mapToDouble(count -> 4.0 * count).sum();
 
-    /** What a worker's file has of a key in an iteration, as published traces have it. */
+    /** Returns the lines of a worker's file for a key in an iteration, as published traces have them. */
     private static List<String> iteration(int key, int first, int server, String before) {
         String peer = "-s" + server;
         return List.of(
@@ -52,10 +53,11 @@ class TraceRecorderTest {
     void lenet5HasTheStructureOfPublishedTraces(@TempDir Path folder) throws Exception {
         TraceRecorder recorder = new TraceRecorder(DEVICES, "box");
         List<KeyInfo> keys;
-        try (Communicator communicator = Communicator.create(
+        try (Communicator communicator = Communicator.onHost(
                         Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2),
                         Config.builder().set(HostBackend.THREADS, 2).build());
-                KVStore store = KVStore.create("device", communicator)) {
+                KVStore store =
+                        KVStore.builder(communicator).type(StoreType.DEVICE).open()) {
             store.setListener(recorder);
             keys = train(store, communicator);
         }
@@ -123,7 +125,7 @@ class TraceRecorderTest {
     private static List<KeyInfo> train(KVStore store, Communicator communicator) {
         for (int key = 0; key < LENET_5.size(); key++) {
             int count = LENET_5.get(key);
-            store.init(key, MemorySegment.ofArray(new float[count]), count, DataType.F32);
+            store.init(Key.of(key), MemorySegment.ofArray(new float[count]), count, DataType.F32);
         }
         List<List<MemorySegment>> arrays = LENET_5.stream()
                 .map(count -> IntStream.range(0, DEVICES)
@@ -131,13 +133,13 @@ class TraceRecorderTest {
                         .toList())
                 .toList();
         List<CompletableFuture<Void>> pulled = new ArrayList<>();
-        IntStream.range(0, LENET_5.size()).forEach(key -> pulled.add(store.pull(key, arrays.get(key), 0)));
+        IntStream.range(0, LENET_5.size()).forEach(key -> pulled.add(store.pull(Key.of(key), arrays.get(key))));
         pulled.forEach(CompletableFuture::join);
         for (int iteration = 0; iteration < ITERATIONS; iteration++) {
             List<CompletableFuture<Void>> operations = new ArrayList<>();
             for (int key = LENET_5.size() - 1; key >= 0; key--) {
-                operations.add(store.push(key, arrays.get(key), -key));
-                operations.add(store.pull(key, arrays.get(key), -key));
+                operations.add(store.push(Key.of(key), arrays.get(key), -key));
+                operations.add(store.pull(Key.of(key), arrays.get(key), -key));
             }
             operations.forEach(CompletableFuture::join);
         }

@@ -25,7 +25,7 @@ final class Entry {
     MemorySegment state;
     /** The number of updates by an optimizer. Operations of the key, one after another, access it. */
     long updates;
-    /** Whether the sum over all processes of a pushed array waits for the next pull. */
+    /** True if the sum over all processes of a pushed array waits for the next pull. */
     boolean unlinked;
 
     Entry(KeyInfo info, AlgorithmHint way, Variable variable, MemorySegment value) {

@@ -36,16 +36,10 @@ final class FusionBuffer {
         }
         Transfer first = transfers.getFirst();
         long bytes = gather(transfers);
-        CollectiveCall call = first.only().call();
-        communicator.run(
-                CollectiveCall.inPlace(
-                        call.collective(),
-                        call.root(),
-                        padded(bytes) / call.type().bytes(),
-                        call.type(),
-                        ReduceOp.SUM,
-                        buffers),
-                first.only().hint());
+        CollectiveCall call = first.only();
+        long count = padded(bytes) / call.type().bytes();
+        communicator.run(CollectiveCall.of(call.collective(), call.root(), count, call.type(), ReduceOp.SUM, buffers)
+                .by(call.hint()));
         scatter(transfers);
     }
 
@@ -62,7 +56,7 @@ final class FusionBuffer {
     private long gather(List<Transfer> transfers) {
         long at = 0;
         for (Transfer transfer : transfers) {
-            List<MemorySegment> inputs = transfer.only().call().inputs();
+            List<MemorySegment> inputs = transfer.only().inputs();
             for (int i = 0; i < inputs.size(); i++) {
                 MemorySegment.copy(inputs.get(i), 0, buffer(transfer, i, inputs.size()), at, transfer.bytes());
             }
@@ -74,7 +68,7 @@ final class FusionBuffer {
     private void scatter(List<Transfer> transfers) {
         long at = 0;
         for (Transfer transfer : transfers) {
-            List<MemorySegment> outputs = transfer.only().call().outputs();
+            List<MemorySegment> outputs = transfer.only().outputs();
             for (int i = 0; i < outputs.size(); i++) {
                 MemorySegment.copy(buffer(transfer, i, outputs.size()), at, outputs.get(i), 0, transfer.bytes());
             }
@@ -84,7 +78,6 @@ final class FusionBuffer {
 
     /** Returns the buffer of a transfer's array; a single array is the root's. */
     private MemorySegment buffer(Transfer transfer, int index, int arrays) {
-        return buffers.get(
-                arrays == buffers.size() ? index : transfer.only().call().root());
+        return buffers.get(arrays == buffers.size() ? index : transfer.only().root());
     }
 }

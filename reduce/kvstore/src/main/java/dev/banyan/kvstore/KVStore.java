@@ -15,18 +15,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
+import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Named arrays that all devices of a communicator push to and pull from, as MXNet's KVStore has them. A push sums up
- * one array of every device; the sum becomes the key's value, or an optimizer ({@link #setOptimizer}) or updater
- * ({@link #setUpdater}) changes the value by the sum. A pull copies the value to one array of every device. A push-pull
+ * one array of every device; the sum becomes the key's value, or an optimizer or updater of the {@link Builder}
+ * changes the value by the sum. A pull copies the value to one array of every device. A push-pull
  * does both and moves fewer bytes, since it knows the arrays of the result. The store only sums: for a mean over the
  * ranks give the optimizer a factor of 1/n on gradients.
  *
@@ -34,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * Communicator#allocateAll}, of exactly the key's length. They must not be touched, nor their arenas closed, until the
  * operation has ended.
  *
- * <p><b>Order.</b> {@link #push}, {@link #pull} and {@link #pushPull} return at once, with a future, except in a store
+ * <p><b>Order.</b> Pushes, pulls and push-pulls return at once, with a future, except in a store
  * of type {@code funnel}. Operations of one key take effect in the order of the calls. Operations of different keys
  * take effect in any order: among those that can begin, the greatest priority goes first. Give the layers that the next
  * forward pass needs first the greatest priority. Returned futures are copies; their dependents run on threads that run
@@ -52,10 +51,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Failures.</b> A wrong key or array is rejected with an IllegalArgumentException before anything is done. If an
  * operation fails later, its future completes with a {@link KVStoreException}, and so do the futures of the key's later
- * operations, until the program calls {@link #waitFor} or {@link #barrier}: that call throws the failure, and the key
+ * operations, until the program calls {@link #waitFor} or {@link #waitAll}: that call throws the failure, and the key
  * can be used again. Its value is undefined after a failed push. Keys that share a collective or a batch fail together.
- * In a store over several processes, where keys wait for each other, only {@link #barrier} makes keys usable again. A
- * program that ignores futures therefore sees every failure at its next barrier.
+ * In a store over several processes, where keys wait for each other, only {@link #waitAll} makes keys usable again. A
+ * program that ignores futures therefore sees every failure at its next {@code waitAll}.
  *
  * <p><b>Cost.</b> A key's plan is made by its first operation of a kind and kept by the communicator, as are the
  * buffers that the store needs; the steady state allocates no device memory. All of the store's memory is the
@@ -89,88 +88,133 @@ public final class KVStore implements AutoCloseable {
     private long operations;
     private boolean closed;
 
-    private KVStore(StoreType type, Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
+    private KVStore(
+            StoreType type,
+            Communicator communicator,
+            DependencyEngine engine,
+            @Nullable StoreLink link,
+            Stages stages,
+            Servers servers) {
         this.type = type;
         this.communicator = communicator;
         this.engine = engine;
         this.link = link;
-        stages = new Stages(communicator, engine, link);
-        servers = new Servers(communicator.size(), communicator.config().get(FUSION_BYTES));
+        this.stages = stages;
+        this.servers = servers;
     }
 
     /**
-     * Creates a store without keys.
-     *
-     * @param type how keys are sent: {@code device} through the device that holds the key's value, as a parameter
-     *     server does; {@code tree} over one tree, above MXNET_KVSTORE_TREE_ARRAY_BOUND elements over one from every
-     *     device; {@code ring} around a ring; {@code auto} as the communicator is configured; {@code funnel}, {@code
-     *     concum} or {@code depcha}, where the module mpi is, over the devices of all processes that mpirun started
-     * @param communicator runs the collectives; may be used for other things too. {@link #close} leaves it open; close
-     *     it after the store
-     * @throws IllegalArgumentException if there is no such type, or its module is not on the class path; the message
-     *     lists the types or names the artifact. Also if other processes hold some of the communicator's ranks
-     * @throws RuntimeException if the type spans several processes and they cannot be reached
+     * Returns a builder of a store over the devices of a communicator, which may be used for other things too. {@link
+     * #close} leaves the communicator open; close it after the store.
      */
-    public static KVStore create(String type, Communicator communicator) {
-        if (communicator.ranksHeld() < communicator.size()) {
-            throw new IllegalArgumentException("a store of type " + type + " over a communicator of "
-                    + communicator.size() + " ranks, of which this process holds only " + communicator.ranksHeld()
-                    + "; create it over the devices of this process by Communicator.create or onGpus, with the type"
-                    + " funnel, concum or depcha for a store over all processes");
-        }
-        Optional<StoreLink.Provider> provider = StoreLinks.of(type);
-        StoreType inside = provider.isPresent() ? StoreType.AUTO : StoreType.of(type);
-        DependencyEngine engine = new DependencyEngine(communicator.config().get(HostBackend.THREADS));
-        try {
-            StoreLink link = provider.map(found -> found.create(type, communicator, engine))
-                    .orElse(null);
-            return new KVStore(inside, communicator, engine, link);
-        } catch (RuntimeException | Error e) {
-            engine.close();
-            throw e;
-        }
+    public static Builder builder(Communicator communicator) {
+        return new Builder(communicator);
     }
 
-    /** Returns the names of the types that {@link #create} knows on this class path. */
-    public static List<String> types() {
-        return Stream.concat(StoreType.labels().stream(), StoreLinks.types().stream())
-                .toList();
+    /** Opens stores. Not safe for use from several threads at once. */
+    public static final class Builder {
+        private final Communicator communicator;
+        private StoreType type = StoreType.AUTO;
+        private @Nullable Optimizer optimizer;
+        private @Nullable Updater updater;
+        private long fusionBytes;
+
+        private Builder(Communicator communicator) {
+            this.communicator = communicator;
+            fusionBytes = communicator.config().get(FUSION_BYTES);
+        }
+
+        /** Sets how keys are sent; {@link StoreType#AUTO} if it is not called. */
+        public Builder type(StoreType newType) {
+            type = Objects.requireNonNull(newType, "newType");
+            return this;
+        }
+
+        /**
+         * Sets the optimizer, which changes a key's value by each pushed sum; without one or an updater, the sum
+         * becomes the value. Keys are then of floating types. It takes the place of an updater.
+         */
+        public Builder optimizer(Optimizer newOptimizer) {
+            optimizer = Objects.requireNonNull(newOptimizer, "newOptimizer");
+            updater = null;
+            return this;
+        }
+
+        /**
+         * Sets an updater in Java, which changes a key's value by each pushed sum. It takes the place of an optimizer.
+         * Where devices have memory of their own, sum and value are copied to the host and the value is copied back at
+         * each push: an {@link Optimizer} needs none of these copies.
+         *
+         * @param newUpdater one that no other store has
+         */
+        public Builder updater(Updater newUpdater) {
+            updater = Objects.requireNonNull(newUpdater, "newUpdater");
+            optimizer = null;
+            return this;
+        }
+
+        /**
+         * Sets the greatest length of keys that share a collective; BANYAN_FUSION_BYTES if it is not called.
+         *
+         * @param bytes at least 0; 0 turns fusion off
+         */
+        public Builder fusionBytes(long bytes) {
+            if (bytes < 0) {
+                throw new IllegalArgumentException(
+                        "fusion of keys up to " + bytes + " bytes; give 0, which turns fusion off, or more");
+            }
+            fusionBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Opens the store, without keys.
+         *
+         * @throws IllegalArgumentException if the type's module is not on the class path, or other processes hold some
+         *     of the communicator's ranks
+         * @throws RuntimeException if the type spans several processes and they cannot be reached
+         */
+        public KVStore open() {
+            if (communicator.ranksHeld() < communicator.size()) {
+                throw new IllegalArgumentException("a store of type " + type.label() + " over a communicator of "
+                        + communicator.size() + " ranks, of which this process holds only " + communicator.ranksHeld()
+                        + "; open it over the devices of this process by Communicator.onHost or onGpus, with the type"
+                        + " funnel, concum or depcha for a store over all processes");
+            }
+            DependencyEngine engine = new DependencyEngine(communicator.config().get(HostBackend.THREADS));
+            try {
+                StoreLink link = type.overProcesses() ? links(type).create(type, communicator, engine) : null;
+                return new KVStore(
+                        type,
+                        communicator,
+                        engine,
+                        link,
+                        new Stages(communicator, engine, link, fusionBytes, optimizer, updater),
+                        new Servers(communicator.size(), fusionBytes));
+            } catch (RuntimeException | Error e) {
+                engine.close();
+                throw e;
+            }
+        }
+
+        private static StoreLink.Provider links(StoreType type) {
+            return ServiceLoader.load(StoreLink.Provider.class, StoreLink.class.getClassLoader())
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalArgumentException("stores of type \"" + type.label()
+                            + "\" are in the artifact dev.banyan:banyan-mpi, which is not on the class path; add it to"
+                            + " the program's dependencies"));
+        }
     }
 
     /**
-     * Sets the optimizer, which changes a key's value by each pushed sum; without one or an updater, the sum becomes
-     * the value. Keys are then of floating types. It takes the place of an updater.
+     * Replaces the optimizer for the operations that are called from now on, e.g. by one with another learning rate.
      *
-     * @param newOptimizer for the operations that are called from now on; after the first operation one of the same
-     *     class and the same number of moments as the one before, e.g. with another learning rate
-     * @throws IllegalStateException if an operation was called already and keys have no state for this optimizer
+     * @param newOptimizer of the same class and with the same number of moments as the builder's
+     * @throws IllegalArgumentException if the keys have no state for this optimizer
      */
     public void setOptimizer(Optimizer newOptimizer) {
         synchronized (entries) {
-            if (operations > 0 && !stages.mayFollow(newOptimizer)) {
-                throw new IllegalStateException(
-                        "the store has begun its work; set the optimizer before the first push or"
-                                + " pull, and later only one of the same class and number of moments");
-            }
-            stages.setOptimizer(newOptimizer);
-        }
-    }
-
-    /**
-     * Sets an updater in Java, which changes a key's value by each pushed sum. It takes the place of an optimizer.
-     * Where devices have memory of their own, sum and value are copied to the host and the value is copied back at each
-     * push: an {@link Optimizer} needs none of these copies.
-     *
-     * @param newUpdater one that no other store has
-     * @throws IllegalStateException if an operation was called already
-     */
-    public void setUpdater(Updater newUpdater) {
-        synchronized (entries) {
-            if (operations > 0) {
-                throw new IllegalStateException(
-                        "the store has begun its work; set the updater before the first push or pull");
-            }
-            stages.setUpdater(newUpdater);
+            stages.replaceOptimizer(newOptimizer);
         }
     }
 
@@ -183,16 +227,6 @@ public final class KVStore implements AutoCloseable {
         synchronized (entries) {
             listener = newListener;
         }
-    }
-
-    /** As {@link #init(Key, MemorySegment, long, DataType)}. */
-    public void init(int key, MemorySegment initial, long count, DataType elements) {
-        init(Key.of(key), initial, count, elements);
-    }
-
-    /** As {@link #init(Key, MemorySegment, long, DataType)}. */
-    public void init(String key, MemorySegment initial, long count, DataType elements) {
-        init(Key.of(key), initial, count, elements);
     }
 
     /**
@@ -250,14 +284,9 @@ public final class KVStore implements AutoCloseable {
         }
     }
 
-    /** As {@link #push(Key, List, int)}. */
-    public CompletableFuture<Void> push(int key, List<MemorySegment> arrays, int priority) {
-        return push(Key.of(key), arrays, priority);
-    }
-
-    /** As {@link #push(Key, List, int)}. */
-    public CompletableFuture<Void> push(String key, List<MemorySegment> arrays, int priority) {
-        return push(Key.of(key), arrays, priority);
+    /** Does the same as {@link #push(Key, List, int)} with priority 0. */
+    public CompletableFuture<Void> push(Key key, List<MemorySegment> arrays) {
+        return push(key, arrays, 0);
     }
 
     /**
@@ -278,14 +307,9 @@ public final class KVStore implements AutoCloseable {
         return Completions.copyOf(progress.carryOn());
     }
 
-    /** As {@link #pull(Key, List, int)}. */
-    public CompletableFuture<Void> pull(int key, List<MemorySegment> arrays, int priority) {
-        return pull(Key.of(key), arrays, priority);
-    }
-
-    /** As {@link #pull(Key, List, int)}. */
-    public CompletableFuture<Void> pull(String key, List<MemorySegment> arrays, int priority) {
-        return pull(Key.of(key), arrays, priority);
+    /** Does the same as {@link #pull(Key, List, int)} with priority 0. */
+    public CompletableFuture<Void> pull(Key key, List<MemorySegment> arrays) {
+        return pull(key, arrays, 0);
     }
 
     /**
@@ -306,16 +330,9 @@ public final class KVStore implements AutoCloseable {
         return Completions.copyOf(progress.carryOn());
     }
 
-    /** As {@link #pushPull(Key, List, List, int)}. */
-    public CompletableFuture<Void> pushPull(
-            int key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
-        return pushPull(Key.of(key), arrays, results, priority);
-    }
-
-    /** As {@link #pushPull(Key, List, List, int)}. */
-    public CompletableFuture<Void> pushPull(
-            String key, List<MemorySegment> arrays, List<MemorySegment> results, int priority) {
-        return pushPull(Key.of(key), arrays, results, priority);
+    /** Does the same as {@link #pushPull(Key, List, List, int)} with priority 0. */
+    public CompletableFuture<Void> pushPull(Key key, List<MemorySegment> arrays, List<MemorySegment> results) {
+        return pushPull(key, arrays, results, 0);
     }
 
     /**
@@ -385,16 +402,6 @@ public final class KVStore implements AutoCloseable {
         return all(keys, i -> checkedPushPull(keys.get(i), arrays.get(i), results.get(i), priority));
     }
 
-    /** As {@link #waitFor(Key)}. */
-    public void waitFor(int key) {
-        waitFor(Key.of(key));
-    }
-
-    /** As {@link #waitFor(Key)}. */
-    public void waitFor(String key) {
-        waitFor(Key.of(key));
-    }
-
     /**
      * Waits for the operations on a key that were called before.
      *
@@ -421,7 +428,7 @@ public final class KVStore implements AutoCloseable {
      * @throws IllegalStateException if the store is closed
      * @throws KVStoreException if an operation failed and no earlier wait threw that; all keys can be used again then
      */
-    public void barrier() {
+    public void waitAll() {
         synchronized (entries) {
             checkOpen();
         }
@@ -433,7 +440,7 @@ public final class KVStore implements AutoCloseable {
     }
 
     /**
-     * Waits for all operations and takes no more. It throws no operation's failure; call {@link #barrier} before it.
+     * Waits for all operations and takes no more. It throws no operation's failure; call {@link #waitAll} before it.
      */
     @Override
     public void close() {

@@ -3,7 +3,6 @@ package dev.banyan.kvstore;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.kvstore.engine.Lane;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.HintedCall;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -111,8 +110,7 @@ final class Sender {
                 Batch together = Batch.of(batch);
                 communicator.runAll(together.sums(), together.updates(), together.results());
             } else if (batch.size() == 1) {
-                HintedCall only = batch.getFirst().only();
-                communicator.run(only.call(), only.hint());
+                communicator.run(batch.getFirst().only());
             } else {
                 fusion.run(batch);
             }

@@ -26,37 +26,44 @@ final class Stages {
     private final DependencyEngine engine;
     private final Sender sender;
     private final @Nullable StoreLink link;
-    private @Nullable Updater updater;
+    private final @Nullable Updater updater;
     private @Nullable Optimizer optimizer;
 
     /**
      * @param link the link to the stores of other processes, or null; with a link nothing is fused, so that no bits
      *     depend on timing
+     * @param fusionBytes the greatest length of keys that share a collective
+     * @param optimizer changes values by pushed sums, or null
+     * @param updater does so where there is no optimizer, or null
      */
-    Stages(Communicator communicator, DependencyEngine engine, @Nullable StoreLink link) {
+    Stages(
+            Communicator communicator,
+            DependencyEngine engine,
+            @Nullable StoreLink link,
+            long fusionBytes,
+            @Nullable Optimizer optimizer,
+            @Nullable Updater updater) {
+        this.optimizer = optimizer;
+        this.updater = updater;
         this.communicator = communicator;
         this.engine = engine;
         this.link = link;
-        sender = new Sender(
-                communicator, engine, link == null ? communicator.config().get(KVStore.FUSION_BYTES) : 0);
+        sender = new Sender(communicator, engine, link == null ? fusionBytes : 0);
     }
 
-    void setUpdater(Updater newUpdater) {
-        updater = Objects.requireNonNull(newUpdater, "newUpdater");
-        optimizer = null;
-    }
-
-    void setOptimizer(Optimizer newOptimizer) {
-        optimizer = Objects.requireNonNull(newOptimizer, "newOptimizer");
-        updater = null;
-    }
-
-    /** Returns whether an optimizer can take the place of the present one and keep the states of keys. */
-    boolean mayFollow(Optimizer newOptimizer) {
+    /** @throws IllegalArgumentException if keys have no state for the new optimizer */
+    void replaceOptimizer(Optimizer newOptimizer) {
         Optimizer present = optimizer;
-        return present != null
-                && present.getClass() == newOptimizer.getClass()
-                && present.moments() == newOptimizer.moments();
+        if (present == null
+                || present.getClass() != newOptimizer.getClass()
+                || present.moments() != newOptimizer.moments()) {
+            throw new IllegalArgumentException("the store has "
+                    + (present == null
+                            ? "no optimizer"
+                            : present.getClass().getSimpleName() + " with " + present.moments() + " moments")
+                    + "; replace it by one of the same class and number of moments, or open a store with another");
+        }
+        optimizer = newOptimizer;
     }
 
     /** Begins no collective until {@link #release}, so that those that are pushed together go together. */
@@ -284,23 +291,29 @@ final class Stages {
     private static CollectiveCall reduce(Entry entry, List<MemorySegment> arrays, MemorySegment target) {
         KeyInfo info = entry.info;
         if (target.equals(arrays.get(info.server()))) {
-            return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM, info.server());
+            return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                    .root(info.server());
         }
-        return CollectiveCall.reduce(arrays, target, info.count(), info.type(), ReduceOp.SUM, info.server());
+        return CollectiveCall.reduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                .root(info.server())
+                .into(List.of(target));
     }
 
     private static CollectiveCall broadcast(Entry entry, MemorySegment source, List<MemorySegment> arrays) {
         KeyInfo info = entry.info;
         if (source.equals(arrays.get(info.server()))) {
-            return CollectiveCall.broadcast(arrays, info.count(), info.type(), info.server());
+            return CollectiveCall.broadcast(arrays, info.count(), info.type()).root(info.server());
         }
-        return CollectiveCall.broadcast(source, arrays, info.count(), info.type(), info.server());
+        return CollectiveCall.broadcast(List.of(source), info.count(), info.type())
+                .root(info.server())
+                .into(arrays);
     }
 
     private static CollectiveCall allReduce(Entry entry, List<MemorySegment> arrays, List<MemorySegment> results) {
         KeyInfo info = entry.info;
         return arrays.equals(results)
                 ? CollectiveCall.allReduce(arrays, info.count(), info.type(), ReduceOp.SUM)
-                : CollectiveCall.allReduce(arrays, results, info.count(), info.type(), ReduceOp.SUM);
+                : CollectiveCall.allReduce(arrays, info.count(), info.type(), ReduceOp.SUM)
+                        .into(results);
     }
 }

@@ -3,7 +3,6 @@ package dev.banyan.kvstore;
 import dev.banyan.kvstore.engine.DependencyEngine;
 import dev.banyan.reduce.Communicator;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /**
  * Joins the stores of several processes: it sums the sums of all processes. All processes call a store's operations in
@@ -35,15 +34,12 @@ public interface StoreLink extends AutoCloseable {
 
     /** Makes links; found by {@link java.util.ServiceLoader}. */
     interface Provider {
-        /** Returns the names of the types of stores that it links; no other type may have them. */
-        List<String> types();
-
         /**
-         * Returns a link for a store of one of the types. All processes call it.
+         * Returns a link for a store of a type that spans processes. All processes call it.
          *
          * @param communicator the devices of this process
          * @param engine the store's
          */
-        StoreLink create(String type, Communicator communicator, DependencyEngine engine);
+        StoreLink create(StoreType type, Communicator communicator, DependencyEngine engine);
     }
 }

@@ -5,11 +5,11 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Planner;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
-/** The way in which a store sends its keys. */
-enum StoreType {
+/** The way in which a store sends its keys. MXNet and the settings of Banyan name them in lower case. */
+public enum StoreType {
     /** Through the key's server, as a parameter server does. */
     DEVICE {
         @Override
@@ -36,33 +36,49 @@ enum StoreType {
         }
     },
     /** As the communicator is configured. */
-    AUTO {
-        @Override
-        AlgorithmHint way(long count, int server, Config config) {
-            return AlgorithmHint.CONFIGURED;
-        }
-    };
+    AUTO,
+    /** Over all processes that mpirun started, one key after another in the order of the calls; calls block. */
+    FUNNEL(true),
+    /** Over all processes, several keys at once: the sum over processes follows the pull. */
+    CONCUM(true),
+    /** Over all processes, several keys at once: the sum over processes follows the push. */
+    DEPCHA(true);
 
-    static StoreType of(String name) {
+    private final boolean overProcesses;
+
+    StoreType() {
+        this(false);
+    }
+
+    StoreType(boolean overProcesses) {
+        this.overProcesses = overProcesses;
+    }
+
+    /**
+     * Returns the type of a name, e.g. {@code tree}.
+     *
+     * @throws IllegalArgumentException if no type has this name; the message lists the names
+     */
+    public static StoreType of(String name) {
         return Arrays.stream(values())
                 .filter(type -> type.label().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException(
-                        StoreLinks.OVER_PROCESSES.contains(name)
-                                ? "stores of type \"" + name + "\" are in the artifact dev.banyan:banyan-mpi, which is"
-                                        + " not on the class path; add it to the program's dependencies"
-                                : "no type of store is called \"" + name + "\"; take "
-                                        + String.join(", ", KVStore.types())));
+                .orElseThrow(() -> new IllegalArgumentException("no type of store is called \"" + name + "\"; take "
+                        + Arrays.stream(values()).map(StoreType::label).collect(Collectors.joining(", "))));
     }
 
-    static List<String> labels() {
-        return Arrays.stream(values()).map(StoreType::label).toList();
-    }
-
-    private String label() {
+    /** Returns the name, in lower case. */
+    public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Returns how a key of so many elements with the given server is sent. */
-    abstract AlgorithmHint way(long count, int server, Config config);
+    /** Returns whether a store of this type spans all processes that mpirun started; it needs the module mpi. */
+    public boolean overProcesses() {
+        return overProcesses;
+    }
+
+    /** Returns how a key of so many elements with the given server is sent within a process. */
+    AlgorithmHint way(long count, int server, Config config) {
+        return AlgorithmHint.CONFIGURED;
+    }
 }

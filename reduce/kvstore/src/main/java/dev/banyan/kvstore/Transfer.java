@@ -4,7 +4,6 @@ import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.kvstore.engine.Completion;
 import dev.banyan.kvstore.engine.DeferredTask;
 import dev.banyan.reduce.CollectiveCall;
-import dev.banyan.reduce.HintedCall;
 import dev.banyan.reduce.optimizer.Optimizer;
 import java.lang.foreign.MemorySegment;
 import java.util.Comparator;
@@ -17,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * own also an update and the collectives around it. It waits for its turn in the {@link Sender}.
  */
 final class Transfer implements DeferredTask {
-    /** What a stage does. */
+    /** The work of a stage. */
     sealed interface Part {
         Stage stage();
     }
@@ -66,17 +65,17 @@ final class Transfer implements DeferredTask {
     }
 
     /** Returns the collective of a transfer that is nothing else. */
-    HintedCall only() {
+    CollectiveCall only() {
         return switch (parts.getFirst()) {
-            case Sending sending when parts.size() == 1 -> new HintedCall(sending.call(), entry.way);
+            case Sending sending when parts.size() == 1 -> sending.call().by(entry.way);
             default -> throw new IllegalStateException("a transfer of " + parts.size() + " parts");
         };
     }
 
     /** Returns whether both, each one collective, can share one. */
     boolean goesWith(Transfer other) {
-        CollectiveCall mine = only().call();
-        CollectiveCall others = other.only().call();
+        CollectiveCall mine = only();
+        CollectiveCall others = other.only();
         return mine.collective() == others.collective() && mine.root() == others.root() && mine.type() == others.type();
     }
 
@@ -86,7 +85,7 @@ final class Transfer implements DeferredTask {
         for (Part part : parts) {
             switch (part) {
                 case Sending(Stage _, CollectiveCall call) ->
-                    (updated ? batch.results() : batch.sums()).add(new HintedCall(call, entry.way));
+                    (updated ? batch.results() : batch.sums()).add(call.by(entry.way));
                 case Updating(Optimizer optimizer, MemorySegment gradient) -> {
                     batch.updates().add(entry.update(optimizer, gradient));
                     updated = true;

@@ -18,10 +18,11 @@ class BackwardPassTest {
     @Test
     void releasesTheLastLayerFirstAndWaitsForTheComputation() {
         List<String> order = new ArrayList<>();
-        try (Communicator communicator = Communicator.create(
+        try (Communicator communicator = Communicator.onHost(
                         Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
                         Config.builder().set(HostBackend.THREADS, 2).build());
-                KVStore store = KVStore.create("ring", communicator)) {
+                KVStore store =
+                        KVStore.builder(communicator).type(StoreType.RING).open()) {
             List<Key> keys = List.of(Key.of("conv1"), Key.of("conv2"), Key.of("fc"));
             List<List<MemorySegment>> gradients = new ArrayList<>();
             for (Key key : keys) {

@@ -49,7 +49,7 @@ class GpuOptimizersTest {
     void open() {
         emulator.tell("devices " + GPUS + " switched");
         gpus = Communicator.onGpus(MACHINE, CONFIG, IntStream.range(0, GPUS).toArray());
-        host = Communicator.create(MACHINE, CONFIG);
+        host = Communicator.onHost(MACHINE, CONFIG);
     }
 
     @AfterEach
@@ -159,8 +159,10 @@ class GpuOptimizersTest {
         Side(Communicator communicator, String kind, Optimizer optimizer, DataType type, long[] counts) {
             this.communicator = communicator;
             this.type = type;
-            store = KVStore.create(kind, communicator);
-            store.setOptimizer(optimizer);
+            store = KVStore.builder(communicator)
+                    .type(StoreType.of(kind))
+                    .optimizer(optimizer)
+                    .open();
             keys = IntStream.range(0, counts.length).mapToObj(Key::of).toList();
             SplittableRandom random = new SplittableRandom(3);
             for (Key key : keys) {
@@ -201,7 +203,7 @@ class GpuOptimizersTest {
 
         void pushPull() {
             store.pushPullAll(keys, gradients, results, 0).join();
-            store.barrier();
+            store.waitAll();
         }
 
         void pushThenPull() {
@@ -209,7 +211,7 @@ class GpuOptimizersTest {
                 CompletableFuture<Void> _ = store.push(keys.get(k), gradients.get(k), -k);
                 CompletableFuture<Void> _ = store.pull(keys.get(k), results.get(k), -k);
             }
-            store.barrier();
+            store.waitAll();
         }
 
         @Override

@@ -71,7 +71,8 @@ class GpuStoreTest {
     @ParameterizedTest
     @ValueSource(strings = {"device", "tree", "ring", "auto"})
     void keysOfOneCallGoTogether(String type) {
-        try (KVStore store = KVStore.create(type, communicator)) {
+        try (KVStore store =
+                KVStore.builder(communicator).type(StoreType.of(type)).open()) {
             List<Key> keys = IntStream.range(0, 5).mapToObj(Key::of).toList();
             keys.forEach(key -> store.init(key, initial(7), COUNT, DataType.F32));
             List<List<MemorySegment>> arrays =
@@ -90,21 +91,23 @@ class GpuStoreTest {
 
     @Test
     void updatersInJavaWorkOnCopies() {
-        try (KVStore store = KVStore.create("device", communicator)) {
-            store.setUpdater((key, pushed, value) -> {
-                for (long i = 0; i < key.count(); i++) {
-                    float before = value.getAtIndex(ValueLayout.JAVA_FLOAT, i);
-                    value.setAtIndex(
-                            ValueLayout.JAVA_FLOAT, i, before - pushed.getAtIndex(ValueLayout.JAVA_FLOAT, i) / 2);
-                }
-            });
-            store.init("w", initial(100), COUNT, DataType.F32);
+        Updater updater = (key, pushed, value) -> {
+            for (long i = 0; i < key.count(); i++) {
+                float before = value.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+                value.setAtIndex(ValueLayout.JAVA_FLOAT, i, before - pushed.getAtIndex(ValueLayout.JAVA_FLOAT, i) / 2);
+            }
+        };
+        try (KVStore store = KVStore.builder(communicator)
+                .type(StoreType.DEVICE)
+                .updater(updater)
+                .open()) {
+            store.init(Key.of("w"), initial(100), COUNT, DataType.F32);
             List<MemorySegment> results = Floats.zeros(communicator, COUNT);
             List<MemorySegment> gradients = gradients();
-            store.pushPull("w", gradients, results, 0).join();
+            store.pushPull(Key.of("w"), gradients, results).join();
             assertAll(results, 95);
             long copies = hostCopies();
-            store.pushPull("w", gradients, results, 0).join();
+            store.pushPull(Key.of("w"), gradients, results).join();
             // The sum and the value to the host, and the value back.
             assertThat(hostCopies() - copies).isEqualTo(3);
             assertAll(results, 90);
@@ -113,35 +116,38 @@ class GpuStoreTest {
 
     @Test
     void optimizersWorkWhereTheValuesAre() {
-        try (KVStore store = KVStore.create("device", communicator)) {
-            store.setOptimizer(Optimizer.sgd(0.5).momentum(0.5));
-            store.init("w", initial(100), COUNT, DataType.F32);
+        try (KVStore store = KVStore.builder(communicator)
+                .type(StoreType.DEVICE)
+                .optimizer(Optimizer.sgd(0.5).momentum(0.5))
+                .open()) {
+            store.init(Key.of("w"), initial(100), COUNT, DataType.F32);
             List<MemorySegment> results = Floats.zeros(communicator, COUNT);
             List<MemorySegment> gradients = gradients();
-            store.pushPull("w", gradients, results, 0).join();
+            store.pushPull(Key.of("w"), gradients, results).join();
             assertAll(results, 95);
             long copies = hostCopies();
-            var _ = store.push("w", gradients, 0);
-            store.pull("w", results, 0).join();
+            var _ = store.push(Key.of("w"), gradients);
+            store.pull(Key.of("w"), results).join();
             assertThat(hostCopies()).isEqualTo(copies);
             assertAll(results, 87.5f);
             store.setOptimizer(Optimizer.sgd(0.25).momentum(0.5));
-            store.pushPull("w", gradients, results, 0).join();
+            store.pushPull(Key.of("w"), gradients, results).join();
             assertAll(results, 87.5f - 3.75f - 2.5f);
             assertThatThrownBy(() -> store.setOptimizer(Optimizer.adam(1)))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("only one of the same class and number of moments");
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("one of the same class and number of moments");
         }
     }
 
     @Test
     void aListenerReceivesAllStagesOfAnUpdateOnTheDevice() {
         List<String> heard = new CopyOnWriteArrayList<>();
-        try (KVStore store = KVStore.create("auto", communicator)) {
-            store.setOptimizer(Optimizer.sgd(1));
-            store.init(1, initial(0), COUNT, DataType.F32);
+        try (KVStore store =
+                KVStore.builder(communicator).optimizer(Optimizer.sgd(1)).open()) {
+            store.init(Key.of(1), initial(0), COUNT, DataType.F32);
             store.setListener(new Stages(heard));
-            store.pushPull(1, gradients(), Floats.zeros(communicator, COUNT), 0).join();
+            store.pushPull(Key.of(1), gradients(), Floats.zeros(communicator, COUNT))
+                    .join();
         }
         assertThat(heard)
                 .containsExactly(
@@ -157,25 +163,25 @@ class GpuStoreTest {
     @Test
     void keysThatGatherGoTogetherByTheirPriorities() {
         List<String> heard = new CopyOnWriteArrayList<>();
-        try (KVStore store = KVStore.create("auto", communicator)) {
-            store.setOptimizer(Optimizer.sgd(1));
+        try (KVStore store =
+                KVStore.builder(communicator).optimizer(Optimizer.sgd(1)).open()) {
             List<List<MemorySegment>> gradients = new ArrayList<>();
             for (int key = 0; key < 6; key++) {
-                store.init(key, initial(0), COUNT, DataType.F32);
+                store.init(Key.of(key), initial(0), COUNT, DataType.F32);
                 gradients.add(gradients());
-                store.push(key, gradients.get(key), 0).join();
+                store.push(Key.of(key), gradients.get(key)).join();
             }
             long updates = emulator.count("kernels banyan_update_");
             CountDownLatch begun = new CountDownLatch(1);
             store.setListener(new Begins(heard, begun));
             emulator.tell("pause");
-            var _ = store.push(0, gradients.get(0), 0);
+            var _ = store.push(Key.of(0), gradients.get(0));
             assertThatNoException().isThrownBy(begun::await);
             for (int key = 1; key < 6; key++) {
-                var _ = store.push(key, gradients.get(key), key * 3 % 7);
+                var _ = store.push(Key.of(key), gradients.get(key), key * 3 % 7);
             }
             emulator.tell("resume");
-            store.barrier();
+            store.waitAll();
             assertThat(heard).containsExactly("0", "2", "4", "1", "3", "5");
             // All keys have the same server.
             assertThat(emulator.count("kernels banyan_update_") - updates).isEqualTo(2);
@@ -234,12 +240,12 @@ class GpuStoreTest {
 
     @Test
     void aFailureOfTheUpdateFailsTheOperation() {
-        try (KVStore store = KVStore.create("auto", communicator)) {
-            store.setOptimizer(Optimizer.adam(1));
-            store.init(1, initial(0), COUNT, DataType.F32);
+        try (KVStore store =
+                KVStore.builder(communicator).optimizer(Optimizer.adam(1)).open()) {
+            store.init(Key.of(1), initial(0), COUNT, DataType.F32);
             List<MemorySegment> gradients = gradients();
             emulator.tell("fail cuLaunchKernel 1 999");
-            assertThatThrownBy(() -> store.push(1, gradients, 0).join())
+            assertThatThrownBy(() -> store.push(Key.of(1), gradients).join())
                     .hasCauseInstanceOf(KVStoreException.class)
                     .hasMessageContaining("push of key 1 failed: cuLaunchKernel of ");
         }
@@ -247,10 +253,10 @@ class GpuStoreTest {
 
     @Test
     void optimizersRejectKeysOfIntegers() {
-        try (KVStore store = KVStore.create("auto", communicator)) {
-            store.setOptimizer(Optimizer.adam(1));
-            store.init(1, MemorySegment.ofArray(new int[2]), 2, DataType.I32);
-            assertThatThrownBy(() -> store.push(1, communicator.allocateAll(8), 0))
+        try (KVStore store =
+                KVStore.builder(communicator).optimizer(Optimizer.adam(1)).open()) {
+            store.init(Key.of(1), MemorySegment.ofArray(new int[2]), 2, DataType.I32);
+            assertThatThrownBy(() -> store.push(Key.of(1), communicator.allocateAll(8)))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage(
                             "push of key 1: the key has elements of I32, but optimizers update F32, F64, F16 and BF16"

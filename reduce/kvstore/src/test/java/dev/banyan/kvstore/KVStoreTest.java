@@ -174,7 +174,7 @@ class KVStoreTest {
 
     private final Watched backend = new Watched();
     private final Communicator communicator = Communicator.create(FOUR, CONFIG, backend);
-    private final KVStore store = KVStore.create("auto", communicator);
+    private KVStore store = KVStore.builder(communicator).open();
 
     @AfterEach
     void close() {
@@ -184,8 +184,13 @@ class KVStoreTest {
         backend.close();
     }
 
+    private void useUpdater(Updater updater) {
+        store.close();
+        store = KVStore.builder(communicator).updater(updater).open();
+    }
+
     private static void init(KVStore store, String key, int count) {
-        store.init(key, MemorySegment.ofArray(new float[count]), count, DataType.F32);
+        store.init(Key.of(key), MemorySegment.ofArray(new float[count]), count, DataType.F32);
     }
 
     @ParameterizedTest
@@ -193,7 +198,8 @@ class KVStoreTest {
     void pushesAndPullsKeysOfAllSizes(String type) {
         Random random = new Random(5);
         int[] counts = {1, 7, 100, 1024, 1025, 50_000};
-        try (KVStore typed = KVStore.create(type, communicator)) {
+        try (KVStore typed =
+                KVStore.builder(communicator).type(StoreType.of(type)).open()) {
             List<Key> keys = new ArrayList<>();
             List<List<MemorySegment>> arrays = new ArrayList<>();
             List<List<MemorySegment>> pulled = new ArrayList<>();
@@ -208,7 +214,7 @@ class KVStoreTest {
             var _ = typed.pushAll(keys, arrays, 0);
             var _ = typed.pullAll(keys, pulled, 1);
             var _ = typed.pushPullAll(keys, arrays, exchanged, 2);
-            typed.barrier();
+            typed.waitAll();
             for (int k = 0; k < counts.length; k++) {
                 float[] expected = Floats.sumByRank(arrays.get(k));
                 for (int rank = 0; rank < 4; rank++) {
@@ -225,19 +231,19 @@ class KVStoreTest {
 
     @Test
     void pullsTheFirstValueUntilSomethingIsPushed() {
-        store.init(3, MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
+        store.init(Key.of(3), MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
         List<MemorySegment> results = Floats.zeros(communicator, 2);
-        store.pull(3, results, 0).join();
+        store.pull(Key.of(3), results).join();
         assertThat(results)
                 .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
-        store.pushPull(3, Floats.byRank(communicator, 2), results, 0).join();
+        store.pushPull(Key.of(3), Floats.byRank(communicator, 2), results).join();
         assertThat(results)
                 .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
-        store.pull(3, results, 0).join();
+        store.pull(Key.of(3), results).join();
         assertThat(results)
                 .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(1, 2));
-        var _ = store.push(3, Floats.byRank(communicator, 2), 0);
-        store.pull(3, results, 0).join();
+        var _ = store.push(Key.of(3), Floats.byRank(communicator, 2));
+        store.pull(Key.of(3), results).join();
         assertThat(results)
                 .allSatisfy(result -> assertThat(Floats.values(result)).containsExactly(10, 100));
     }
@@ -248,9 +254,9 @@ class KVStoreTest {
         List<MemorySegment> arrays = Floats.byRank(communicator, 100);
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            futures.add(store.pushPull("w", arrays, arrays, -i));
+            futures.add(store.pushPull(Key.of("w"), arrays, arrays, -i));
         }
-        store.waitFor("w");
+        store.waitFor(Key.of("w"));
         assertThat(arrays)
                 .allSatisfy(array -> assertThat(Floats.values(array)[0]).isEqualTo(10f * 256));
         // Their futures complete after the key is free, so that who depends on them may wait for it.
@@ -272,10 +278,11 @@ class KVStoreTest {
         priorities.put("middle", 2);
         priorities.put("high too", 3);
         priorities.forEach((key, priority) -> {
-            var _ = store.pushPull(key, Floats.byRank(communicator, 2000), Floats.zeros(communicator, 2000), priority);
+            var _ = store.pushPull(
+                    Key.of(key), Floats.byRank(communicator, 2000), Floats.zeros(communicator, 2000), priority);
         });
         backend.gate.countDown();
-        store.barrier();
+        store.waitAll();
         assertThat(heard.stream().filter(news -> news.contains(" ended ")).skip(1))
                 .containsExactly(
                         "2 ended ALL_REDUCE", "4 ended ALL_REDUCE", "3 ended ALL_REDUCE", "1 ended ALL_REDUCE");
@@ -292,7 +299,7 @@ class KVStoreTest {
                                 .set(KVStore.FUSION_BYTES, 0L)
                                 .build(),
                         backend);
-                KVStore unfused = KVStore.create("auto", plain)) {
+                KVStore unfused = KVStore.builder(plain).open()) {
             assertThat(runsOf(unfused, counts)).isEqualTo(counts.length + 1);
         }
     }
@@ -302,15 +309,15 @@ class KVStoreTest {
         backend.gate = new CountDownLatch(1);
         long before = backend.runs.get();
         init(keys, "large", 5000);
-        var _ = keys.pushPull("large", Floats.byRank(communicator, 5000), Floats.zeros(communicator, 5000), 1);
+        var _ = keys.pushPull(Key.of("large"), Floats.byRank(communicator, 5000), Floats.zeros(communicator, 5000), 1);
         List<List<MemorySegment>> results = new ArrayList<>();
         for (int k = 0; k < counts.length; k++) {
             init(keys, "key" + k, counts[k]);
             results.add(Floats.zeros(communicator, counts[k]));
-            var _ = keys.pushPull("key" + k, Floats.byRank(communicator, counts[k]), results.getLast(), 0);
+            var _ = keys.pushPull(Key.of("key" + k), Floats.byRank(communicator, counts[k]), results.getLast());
         }
         backend.gate.countDown();
-        keys.barrier();
+        keys.waitAll();
         for (int k = 0; k < counts.length; k++) {
             for (MemorySegment result : results.get(k)) {
                 assertThat(Floats.values(result)[counts[k] - 1]).isEqualTo(100);
@@ -324,16 +331,16 @@ class KVStoreTest {
     void smallKeysThatArePushedAndPulledShareCollectivesToo() {
         backend.gate = new CountDownLatch(1);
         init(store, "large", 5000);
-        var _ = store.push("large", Floats.byRank(communicator, 5000), 1);
+        var _ = store.push(Key.of("large"), Floats.byRank(communicator, 5000), 1);
         List<List<MemorySegment>> results = new ArrayList<>();
         for (int k = 0; k < 6; k++) {
             init(store, "key" + k, 100 + k);
-            var _ = store.push("key" + k, Floats.byRank(communicator, 100 + k), 0);
+            var _ = store.push(Key.of("key" + k), Floats.byRank(communicator, 100 + k));
             results.add(Floats.zeros(communicator, 100 + k));
-            var _ = store.pull("key" + k, results.getLast(), 0);
+            var _ = store.pull(Key.of("key" + k), results.getLast());
         }
         backend.gate.countDown();
-        store.barrier();
+        store.waitAll();
         for (int k = 0; k < 6; k++) {
             for (MemorySegment result : results.get(k)) {
                 assertThat(Floats.values(result)).endsWith(10, 100).startsWith(10);
@@ -348,16 +355,16 @@ class KVStoreTest {
         init(store, "w", count);
         List<MemorySegment> arrays = Floats.byRank(communicator, count);
         List<MemorySegment> results = Floats.zeros(communicator, count);
-        store.pushPull("w", arrays, results, 0).join();
+        store.pushPull(Key.of("w"), arrays, results).join();
         long together = backend.bytes.getAndSet(0);
-        var _ = store.push("w", arrays, 0);
-        store.pull("w", results, 0).join();
+        var _ = store.push(Key.of("w"), arrays);
+        store.pull(Key.of("w"), results).join();
         assertThat(together).isLessThan(backend.bytes.get());
     }
 
     @Test
     void theUpdaterGetsTheSumAndChangesTheValue() {
-        store.setUpdater((key, pushed, value) -> {
+        useUpdater((key, pushed, value) -> {
             for (long i = 0; i < key.count(); i++) {
                 value.setAtIndex(
                         ValueLayout.JAVA_FLOAT,
@@ -366,30 +373,27 @@ class KVStoreTest {
                                 - 0.5f * pushed.getAtIndex(ValueLayout.JAVA_FLOAT, i));
             }
         });
-        store.init("w", MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
+        store.init(Key.of("w"), MemorySegment.ofArray(new float[] {1, 2}), 2, DataType.F32);
         List<MemorySegment> gradients = Floats.byRank(communicator, 2);
         List<MemorySegment> weights = Floats.zeros(communicator, 2);
-        store.pushPull("w", gradients, weights, 0).join();
+        store.pushPull(Key.of("w"), gradients, weights).join();
         assertThat(weights).allSatisfy(each -> assertThat(Floats.values(each)).containsExactly(-4, -48));
-        var _ = store.push("w", gradients, 0);
-        store.pull("w", weights, 0).join();
+        var _ = store.push(Key.of("w"), gradients);
+        store.pull(Key.of("w"), weights).join();
         assertThat(weights).allSatisfy(each -> assertThat(Floats.values(each)).containsExactly(-9, -98));
-        assertThatThrownBy(() -> store.setUpdater((key, pushed, value) -> {}))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("before the first push");
     }
 
     @Test
     void keysAreBalancedOverDevices() {
         int[] counts = {9000, 5000, 5000, 10, 20, 5000, 700, 600, 8000, 3000};
         for (int k = 0; k < counts.length; k++) {
-            store.init(k, MemorySegment.ofArray(new float[counts[k]]), counts[k], DataType.F32);
+            store.init(Key.of(k), MemorySegment.ofArray(new float[counts[k]]), counts[k], DataType.F32);
         }
         long[] bytes = new long[4];
         store.keys().forEach(key -> bytes[key.server()] += key.bytes());
         long total = LongStream.of(bytes).sum();
         assertThat(total).isEqualTo(4 * 36330);
-        // What giving each to the least laden one guarantees.
+        // Giving each key to the least laden server guarantees this.
         assertThat(LongStream.of(bytes).max()).matches(most -> most.orElseThrow() <= total / 4 + 36000);
         assertThat(store.keys().subList(3, 5)).extracting(KeyInfo::server).containsOnly(3);
     }
@@ -397,7 +401,8 @@ class KVStoreTest {
     @ParameterizedTest
     @ValueSource(strings = {"funnel", "concum", "depcha"})
     void typesOfAnotherModuleNameItsArtifact(String type) {
-        assertThatThrownBy(() -> KVStore.create(type, communicator))
+        assertThatThrownBy(() ->
+                        KVStore.builder(communicator).type(StoreType.of(type)).open())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("stores of type \"" + type + "\" are in the artifact dev.banyan:banyan-mpi, which is not on"
                         + " the class path; add it to the program's dependencies");
@@ -407,32 +412,34 @@ class KVStoreTest {
     void refusesWrongKeysAndArraysWithOneClearSentence() {
         init(store, "w", 8);
         List<MemorySegment> good = Floats.byRank(communicator, 8);
-        assertThatThrownBy(() -> KVStore.create("local", communicator))
+        assertThatThrownBy(() -> StoreType.of("local"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("no type of store is called \"local\"; take device, tree, ring, auto");
-        assertThatThrownBy(() -> store.pull("v", good, 0))
+                .hasMessage(
+                        "no type of store is called \"local\"; take device, tree, ring, auto, funnel, concum, depcha");
+        assertThatThrownBy(() -> store.pull(Key.of("v"), good))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("pull of key v, which the store does not have; init it first");
-        assertThatThrownBy(() -> store.push(1, good, 0))
+        assertThatThrownBy(() -> store.push(Key.of(1), good))
                 .hasMessage("push of key 1, which is an integer, but the keys of this store are strings");
         assertThatThrownBy(() -> init(store, "w", 8))
                 .hasMessage("init of key w, which the store has already; push to it to change its value");
-        assertThatThrownBy(() -> store.init("x", MemorySegment.ofArray(new float[2]), 3, DataType.F32))
+        assertThatThrownBy(() -> store.init(Key.of("x"), MemorySegment.ofArray(new float[2]), 3, DataType.F32))
                 .hasMessage("init of key x: the initial value has 8 bytes, but 3 elements of F32, 12 bytes are needed");
-        assertThatThrownBy(() -> store.push("w", good.subList(0, 3), 0))
+        assertThatThrownBy(() -> store.push(Key.of("w"), good.subList(0, 3)))
                 .hasMessage("push of key w with 3 arrays, but it needs 4, one for each rank");
-        assertThatThrownBy(() -> store.pushPull("w", good, Floats.zeros(communicator, 9), 0))
+        assertThatThrownBy(() -> store.pushPull(Key.of("w"), good, Floats.zeros(communicator, 9)))
                 .hasMessage("push-pull of key w: the array of rank 0 has 36 bytes, but the key has 8 elements of F32,"
                         + " 32 bytes");
         assertThatThrownBy(() -> store.pull(
-                        "w", good.stream().map(MemorySegment::asReadOnly).toList(), 0))
+                        Key.of("w"),
+                        good.stream().map(MemorySegment::asReadOnly).toList()))
                 .hasMessageStartingWith("pull of key w: ")
                 .hasMessageContaining("rank 0 is read-only");
         assertThatThrownBy(() -> new Key("07", true)).hasMessageContaining("Key.of of a number");
         assertThatThrownBy(() -> store.pushAll(List.of(Key.of("w")), List.of(), 0))
                 .hasMessageContaining("give a list of arrays for each key");
         store.close();
-        assertThatThrownBy(() -> store.push("w", good, 0))
+        assertThatThrownBy(() -> store.push(Key.of("w"), good))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("the store is closed; create a new one");
     }
@@ -443,8 +450,8 @@ class KVStoreTest {
         init(store, "v", 5000);
         List<MemorySegment> arrays = Floats.byRank(communicator, 5000);
         backend.failing = true;
-        CompletableFuture<Void> first = store.push("w", arrays, 0);
-        CompletableFuture<Void> second = store.pull("w", arrays, 0);
+        CompletableFuture<Void> first = store.push(Key.of("w"), arrays);
+        CompletableFuture<Void> second = store.pull(Key.of("w"), arrays);
         for (CompletableFuture<Void> future : List.of(first, second)) {
             assertThatThrownBy(future::join)
                     .cause()
@@ -452,12 +459,12 @@ class KVStoreTest {
                     .hasMessage("push of key w failed: a link is down");
         }
         backend.failing = false;
-        store.pushPull("v", arrays, Floats.zeros(communicator, 5000), 0).join();
-        assertThatThrownBy(() -> store.waitFor("w"))
+        store.pushPull(Key.of("v"), arrays, Floats.zeros(communicator, 5000)).join();
+        assertThatThrownBy(() -> store.waitFor(Key.of("w")))
                 .isInstanceOf(KVStoreException.class)
                 .hasMessage("push of key w failed: a link is down");
-        store.push("w", arrays, 0).join();
-        store.barrier();
+        store.push(Key.of("w"), arrays).join();
+        store.waitAll();
     }
 
     @Test
@@ -467,7 +474,7 @@ class KVStoreTest {
         List<Key> keys = List.of(Key.of("w"), Key.of("v"));
         assertThatThrownBy(() -> store.pushPullAll(keys, List.of(arrays, arrays), List.of(arrays, arrays), 0))
                 .hasMessage("push-pull of key v, which the store does not have; init it first");
-        store.barrier();
+        store.waitAll();
         assertThat(backend.runs).hasValue(0);
     }
 
@@ -478,7 +485,7 @@ class KVStoreTest {
         List<MemorySegment> arrays = new ArrayList<>(Floats.byRank(communicator, 8));
         List<MemorySegment> wanted = new ArrayList<>(results);
         backend.gate = new CountDownLatch(1);
-        CompletableFuture<Void> done = store.pushPull("w", arrays, wanted, 0);
+        CompletableFuture<Void> done = store.pushPull(Key.of("w"), arrays, wanted);
         arrays.clear();
         wanted.clear();
         backend.gate.countDown();
@@ -521,7 +528,7 @@ class KVStoreTest {
         List<MemorySegment> arrays = Floats.byRank(communicator, 8);
         store.pushAll(List.of(Key.of("v"), Key.of("w")), List.of(arrays, arrays), 0)
                 .join();
-        store.barrier();
+        store.waitAll();
         assertThat(backend.runs).hasPositiveValue();
     }
 
@@ -530,9 +537,9 @@ class KVStoreTest {
         init(store, "w", 8);
         backend.gate = new CountDownLatch(1);
         List<MemorySegment> arrays = Floats.byRank(communicator, 8);
-        CompletableFuture<Void> cancelled = store.push("w", arrays, 0);
+        CompletableFuture<Void> cancelled = store.push(Key.of("w"), arrays);
         cancelled.cancel(true);
-        CompletableFuture<Void> later = store.push("w", arrays, 0);
+        CompletableFuture<Void> later = store.push(Key.of("w"), arrays);
         assertThat(later).isNotDone();
         backend.gate.countDown();
         later.join();
@@ -541,13 +548,13 @@ class KVStoreTest {
     @Test
     void aFailureIsToldOnceAndEndsTheOperation() {
         List<String> heard = Collections.synchronizedList(new ArrayList<>());
-        store.setListener(new Hearing(heard));
-        store.setUpdater((key, pushed, value) -> {
+        useUpdater((key, pushed, value) -> {
             throw new ArithmeticException();
         });
+        store.setListener(new Hearing(heard));
         init(store, "w", 10);
         List<MemorySegment> arrays = Floats.byRank(communicator, 10);
-        CompletableFuture<Void> failed = store.pushPull("w", arrays, arrays, 0);
+        CompletableFuture<Void> failed = store.pushPull(Key.of("w"), arrays, arrays);
         assertThatThrownBy(failed::join).cause().hasMessage("push-pull of key w failed: java.lang.ArithmeticException");
         assertThatThrownBy(() -> store.waitFor(Key.of("w"))).isInstanceOf(KVStoreException.class);
         assertThat(heard)
@@ -581,14 +588,14 @@ class KVStoreTest {
             public void submitted(StoreOperation operation, long nanos) {}
         });
         List<MemorySegment> arrays = Floats.byRank(communicator, 10);
-        store.pushPull("w", arrays, arrays, 0).join();
-        store.barrier();
+        store.pushPull(Key.of("w"), arrays, arrays).join();
+        store.waitAll();
         assertThat(Floats.values(arrays.getFirst())).startsWith(10);
     }
 
     @Test
     void aFailingUpdaterFailsItsKeyAlone() {
-        store.setUpdater((key, pushed, value) -> {
+        useUpdater((key, pushed, value) -> {
             if (key.key().name().equals("w")) {
                 throw new ArithmeticException("not finite");
             }
@@ -596,23 +603,23 @@ class KVStoreTest {
         init(store, "w", 10);
         init(store, "v", 10);
         List<MemorySegment> arrays = Floats.byRank(communicator, 10);
-        CompletableFuture<Void> failed = store.pushPull("w", arrays, Floats.zeros(communicator, 10), 0);
-        store.pushPull("v", arrays, Floats.zeros(communicator, 10), 0).join();
+        CompletableFuture<Void> failed = store.pushPull(Key.of("w"), arrays, Floats.zeros(communicator, 10));
+        store.pushPull(Key.of("v"), arrays, Floats.zeros(communicator, 10)).join();
         assertThatThrownBy(failed::join).cause().hasMessage("push-pull of key w failed: not finite");
-        assertThatThrownBy(store::barrier).hasMessage("push-pull of key w failed: not finite");
+        assertThatThrownBy(store::waitAll).hasMessage("push-pull of key w failed: not finite");
     }
 
     @Test
     void aListenerHearsEveryStage() {
         List<String> heard = Collections.synchronizedList(new ArrayList<>());
+        useUpdater((key, pushed, value) -> {});
         store.setListener(new Hearing(heard));
-        store.setUpdater((key, pushed, value) -> {});
         init(store, "w", 10);
         List<MemorySegment> arrays = Floats.byRank(communicator, 10);
-        store.push("w", arrays, 0).join();
-        store.pull("w", arrays, 0).join();
+        store.push(Key.of("w"), arrays).join();
+        store.pull(Key.of("w"), arrays).join();
         store.setListener(null);
-        store.pull("w", arrays, 0).join();
+        store.pull(Key.of("w"), arrays).join();
         assertThat(heard)
                 .containsExactly(
                         "init w at 0",
@@ -641,11 +648,11 @@ class KVStoreTest {
                         .build();
                 running.add(threads.submit(() -> {
                     try (Communicator joined = Communicator.join(FOUR.subset(0, 1), config, 1)) {
-                        assertThatThrownBy(() -> KVStore.create("auto", joined))
+                        assertThatThrownBy(() -> KVStore.builder(joined).open())
                                 .isInstanceOf(IllegalArgumentException.class)
                                 .hasMessage("a store of type auto over a communicator of 2 ranks, of which this process"
-                                        + " holds only 1; create it over the devices of this process by"
-                                        + " Communicator.create or onGpus, with the type funnel, concum or depcha for a"
+                                        + " holds only 1; open it over the devices of this process by"
+                                        + " Communicator.onHost or onGpus, with the type funnel, concum or depcha for a"
                                         + " store over all processes");
                     }
                 }));

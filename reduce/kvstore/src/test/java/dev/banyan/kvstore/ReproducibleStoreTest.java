@@ -80,7 +80,7 @@ class ReproducibleStoreTest {
                 .set(Planner.TREE_ARRAY_BOUND, chunkBytes == 4096 ? 500L : 1_000_000L)
                 .set(HostBackend.THREADS, 2)
                 .build();
-        try (Communicator communicator = Communicator.create(MACHINE, config)) {
+        try (Communicator communicator = Communicator.onHost(MACHINE, config)) {
             types.forEach(type -> check(type, communicator, reproducible));
         }
     }
@@ -92,7 +92,8 @@ class ReproducibleStoreTest {
         List<List<MemorySegment>> pulled = new ArrayList<>();
         List<List<MemorySegment>> exchanged = new ArrayList<>();
         List<float[]> expected = new ArrayList<>();
-        try (KVStore store = KVStore.create(type, communicator)) {
+        try (KVStore store =
+                KVStore.builder(communicator).type(StoreType.of(type)).open()) {
             for (int count : COUNTS) {
                 keys.add(Key.of(count));
                 arrays.add(Floats.random(communicator, count, random));
@@ -102,13 +103,13 @@ class ReproducibleStoreTest {
                         reproducible == Reproducible.EXACT
                                 ? Floats.roundedSum(arrays.getLast())
                                 : Floats.sumByRank(arrays.getLast()));
-                store.init(count, MemorySegment.ofArray(new float[count]), count, DataType.F32);
+                store.init(Key.of(count), MemorySegment.ofArray(new float[count]), count, DataType.F32);
             }
             var _ = store.pushAll(keys, arrays, 0);
             var _ = store.pullAll(keys, pulled, 0);
             var _ = store.pushPullAll(keys, arrays, exchanged, 0);
             var _ = store.pushPullAll(keys, arrays, arrays, 0);
-            store.barrier();
+            store.waitAll();
         }
         for (int k = 0; k < keys.size(); k++) {
             for (List<List<MemorySegment>> results : List.of(pulled, exchanged, arrays)) {

@@ -34,13 +34,13 @@ class StoreWorkloadTest {
     void memoryStaysFlat() {
         Runtime runtime = Runtime.getRuntime();
         try (Communicator communicator = two();
-                KVStore store = KVStore.create("auto", communicator)) {
+                KVStore store = KVStore.builder(communicator).open()) {
             List<MemorySegment> arrays = Floats.zeros(communicator, 500);
-            store.init(0, MemorySegment.ofArray(new float[500]), 500, DataType.F32);
+            store.init(Key.of(0), MemorySegment.ofArray(new float[500]), 500, DataType.F32);
             long before = 0;
             long residentBefore = 0;
             for (int round = 0; round < 20_000; round++) {
-                store.pushPull(0, arrays, arrays, 0).join();
+                store.pushPull(Key.of(0), arrays, arrays).join();
                 if (round == 10_000) {
                     System.gc();
                     before = runtime.totalMemory() - runtime.freeMemory();
@@ -70,28 +70,28 @@ class StoreWorkloadTest {
     }
 
     private static Communicator two() {
-        return Communicator.create(
+        return Communicator.onHost(
                 Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
                 Config.builder().set(HostBackend.THREADS, 2).build());
     }
 
     private static void rounds(int rounds) {
         try (Communicator communicator = two();
-                KVStore store = KVStore.create("auto", communicator)) {
+                KVStore store = KVStore.builder(communicator).open()) {
             List<List<MemorySegment>> arrays = new ArrayList<>();
             for (int k = 0; k < KEYS; k++) {
                 int count = 1 + 997 * k % 5000;
                 arrays.add(Floats.zeros(communicator, count));
                 int key = k;
                 arrays.getLast().forEach(array -> array.setAtIndex(ValueLayout.JAVA_FLOAT, 0, key));
-                store.init(k, arrays.getLast().getFirst(), count, DataType.F32);
+                store.init(Key.of(k), arrays.getLast().getFirst(), count, DataType.F32);
             }
             for (int round = 0; round < rounds; round++) {
                 for (int k = KEYS - 1; k >= 0; k--) {
-                    var _ = store.pushPull(k, arrays.get(k), arrays.get(k), -k);
+                    var _ = store.pushPull(Key.of(k), arrays.get(k), arrays.get(k), -k);
                 }
             }
-            store.barrier();
+            store.waitAll();
             float factor = 1 << rounds;
             assertThat(IntStream.range(0, KEYS))
                     .allSatisfy(k -> assertThat(arrays.get(k))

@@ -110,7 +110,7 @@ record Algo(
         return isByBlocks(collective) ? chunksPerLoop / ranks() : chunksPerLoop;
     }
 
-    /** Whether the larger buffer holds a block for each rank. */
+    /** Returns whether the larger buffer holds a block for each rank. */
     static boolean isByBlocks(Collective collective) {
         return collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
     }

@@ -1,13 +1,14 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 
 /** One format of machine descriptions. Implementations are stateless. */
 interface MachineFormat {
-    /** Whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
+    /** Returns whether the text looks like this format, judged by its first lines; a bad file of the format counts. */
     boolean recognizes(String text);
 
-    /** Whether descriptions of this format may leave the speed of links open. */
+    /** Returns whether descriptions of this format may leave the speed of links open. */
     boolean leavesSpeedsOpen();
 
     /**
@@ -15,7 +16,7 @@ interface MachineFormat {
      *
      * @param source what to call it in messages: a file's name
      * @param text the whole description
-     * @throws MachineFormatException if it cannot be understood
+     * @throws InputException if it cannot be understood
      */
     Machine read(String source, String text);
 }

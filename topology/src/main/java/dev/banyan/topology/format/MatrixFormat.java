@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MatrixMachine.Entry;
@@ -58,7 +59,7 @@ final class MatrixFormat implements MachineFormat {
         return false;
     }
 
-    /** Whether a piece consists of {@code v} and {@code .}, as one or several marks of peer access. */
+    /** Returns whether a piece consists of {@code v} and {@code .}, as one or several marks of peer access. */
     private static boolean isMarks(String text) {
         return text.chars().allMatch(c -> c == 'v' || c == '.');
     }
@@ -96,7 +97,7 @@ final class MatrixFormat implements MachineFormat {
                     default -> addEntries(rows.getLast(), piece.group(), line, piece.start() + 1);
                 }
                 if (rows.getLast().size() > MAX_DEVICES || rows.size() > 2 * MAX_DEVICES + 1) {
-                    throw new MachineFormatException(
+                    throw new InputException(
                             source,
                             line,
                             0,
@@ -128,7 +129,7 @@ final class MatrixFormat implements MachineFormat {
         }
     }
 
-    /** Whether brackets lie within brackets: then brackets, not line ends, separate the rows. */
+    /** Returns whether brackets lie within brackets: then brackets, not line ends, separate the rows. */
     private static boolean nested(List<String> lines) {
         int depth = 0;
         for (String line : lines) {

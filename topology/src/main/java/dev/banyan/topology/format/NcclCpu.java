@@ -31,7 +31,7 @@ final class NcclCpu {
         };
     }
 
-    /** Whether a file says enough of a CPU. */
+    /** Returns whether a file says enough of a CPU. */
     static boolean isKnown(Map<String, String> cpu) {
         String arch = cpu.getOrDefault("arch", "");
         String vendor = cpu.getOrDefault("vendor", "");

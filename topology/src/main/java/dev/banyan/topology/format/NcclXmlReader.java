@@ -85,7 +85,7 @@ final class NcclXmlReader {
 
     private record NicDraft(String name, int parent, Map<String, String> attributes) {}
 
-    /** Where an element hangs: the hub above it, and the socket, host and NUMA node of that. */
+    /** The place of an element: the hub above it, and that hub's socket, host and NUMA node. */
     private record Place(int hub, int socket, String host, int numa) {
         Place under(int newHub) {
             return new Place(newHub, socket, host, numa);
@@ -345,7 +345,7 @@ final class NcclXmlReader {
         return new Machine(called, built, allHubs, links, cards, warnings.list(), choice.assumed());
     }
 
-    /** Whether there is a product of the GPU's generation that comes with NVLinks to all others of its box. */
+    /** Returns whether there is a product of the GPU's generation that comes with NVLinks to all others of its box. */
     private static boolean mayHaveNvLinks(DeviceDraft draft) {
         int sm = draft.gpu.integer("sm", 0);
         return sm >= 60 && (sm % 10 == 0 || sm == 103);
@@ -396,7 +396,7 @@ final class NcclXmlReader {
         return draft -> draft.gpu.integer(key, -1);
     }
 
-    /** Whether every GPU has the attribute, and no two the same. */
+    /** Returns whether every GPU has the attribute, and no two the same. */
     private boolean distinct(String key) {
         Set<Integer> seen = new HashSet<>();
         return devices.stream().mapToInt(number(key)).allMatch(value -> value >= 0 && seen.add(value));

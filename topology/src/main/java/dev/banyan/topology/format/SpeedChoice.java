@@ -40,7 +40,7 @@ final class SpeedChoice {
         return usual;
     }
 
-    /** Whether the PCIe generation was stated, or follows from the model. */
+    /** Returns whether the PCIe generation was stated, or follows from the model. */
     boolean statesPcie() {
         return stated.pcieGeneration() > 0 || product.isPresent();
     }
@@ -100,7 +100,7 @@ final class SpeedChoice {
         return usual;
     }
 
-    /** What was assumed so far, one phrase each. */
+    /** Returns the assumptions so far, one phrase each. */
     List<String> assumed() {
         return List.copyOf(assumed);
     }

@@ -35,7 +35,7 @@ record TopoCell(Connection.Kind kind, int lanes) {
         return kind == null ? null : new TopoCell(kind, 0);
     }
 
-    /** Whether a word is a cell of {@code topo -p2p}, which says whether peer access works. */
+    /** Returns whether a word is a cell of {@code topo -p2p}, which says whether peer access works. */
     static boolean isPeerStatus(String word) {
         return PEER_STATUS.matcher(word).matches();
     }

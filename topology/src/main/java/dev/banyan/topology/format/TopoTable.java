@@ -30,7 +30,7 @@ record TopoTable(
      */
     record Row(int line, List<Token> words, List<TopoCell> cells, String cpus, String numa) {}
 
-    /** Whether an end is a GPU. */
+    /** Returns whether an end is a GPU. */
     boolean isGpu(int end) {
         return TopoTableParser.GPU.matcher(ends.get(end)).matches();
     }

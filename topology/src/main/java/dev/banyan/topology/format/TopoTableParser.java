@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.format.TopoTable.Row;
 import java.util.ArrayList;
@@ -83,12 +84,12 @@ final class TopoTableParser {
         return line.length() <= length ? "" : " ".repeat(length) + line.substring(length);
     }
 
-    /** Whether there is a header followed by a row of it. */
+    /** Returns whether there is a header followed by a row of it. */
     boolean hasTable() {
         return findTable(lines, 0) >= 0;
     }
 
-    /** Whether there is at least a line that could be the header, or a row without header. */
+    /** Returns whether there is at least a line that could be the header, or a row without header. */
     boolean hasTraces() {
         return lines.stream().anyMatch(line -> isHeader(line) || isRow(line));
     }
@@ -96,7 +97,7 @@ final class TopoTableParser {
     /**
      * Reads the table.
      *
-     * @throws MachineFormatException if it is not that of {@code topo -m}, or incomplete
+     * @throws InputException if it is not that of {@code topo -m}, or incomplete
      */
     TopoTable parse() {
         int header = findTable(lines, 0);
@@ -199,7 +200,7 @@ final class TopoTableParser {
         return i;
     }
 
-    /** Whether the first row under a header is one of {@code topo -p2p}. */
+    /** Returns whether the first row under a header is one of {@code topo -p2p}. */
     private boolean showsPeerAccess(int header) {
         return Token.words(lines.get(nextContent(lines, header + 1))).stream()
                 .anyMatch(word -> TopoCell.isPeerStatus(word.text()));
@@ -218,7 +219,7 @@ final class TopoTableParser {
         }
     }
 
-    private MachineFormatException refuseKind(int line, String option) {
+    private InputException refuseKind(int line, String option) {
         return refuse(
                 line,
                 0,
@@ -521,7 +522,7 @@ final class TopoTableParser {
         return "";
     }
 
-    // What the whole must fulfil.
+    // Checks of the whole table.
 
     /**
      * {@code topo -mp} prints the same table without NVLinks and a legend without the NV# line. The
@@ -564,7 +565,7 @@ final class TopoTableParser {
         }
     }
 
-    private MachineFormatException refuse(int line, int column, String problem) {
-        return new MachineFormatException(source, line + 1, column, problem);
+    private InputException refuse(int line, int column, String problem) {
+        return new InputException(source, line + 1, column, problem);
     }
 }

@@ -221,7 +221,7 @@ final class LinkUse {
         return count;
     }
 
-    /** Whether a tree uses a link that bears at least a load. */
+    /** Returns whether a tree uses a link that bears at least a load. */
     boolean usesLoaded(int[] parents, float least) {
         for (int device = 0; device < size; device++) {
             if (parents[device] >= 0 && loads[linkOf[parents[device] * size + device]] >= least) {

@@ -38,12 +38,12 @@ public final class AllReduceBound {
         return isOneSwitch(network) ? ofOneSwitch(network) : ofLinks(network);
     }
 
-    /** Whether a network is of direct links or of one switch, and its links are equally wide both ways. */
+    /** Returns whether a network is of direct links or of one switch, and its links are equally wide both ways. */
     public static boolean applies(Network network) {
         return (network.direct() && network.symmetric()) || isOneSwitch(network);
     }
 
-    /** Whether all links join a rank to the one forwarder, equally wide both ways. */
+    /** Returns whether all links join a rank to the one forwarder, equally wide both ways. */
     public static boolean isOneSwitch(Network network) {
         int hub = network.ranks();
         return network.symmetric()
@@ -64,7 +64,7 @@ public final class AllReduceBound {
         BigFraction average = BigFraction.of(sum, 2L * (ranks - 1));
         BigFraction least = BigFraction.of(network.capacity(narrowest));
         if (least.compareTo(average) < 0) {
-            // What this rank adds must leave it.
+            // The contribution of this rank must leave it.
             return bound(network, least, new Certificate.Prices(Map.of(narrowest, BigFraction.ONE)));
         }
         // 2(n - 1) transfers, of two hops each.

@@ -91,7 +91,7 @@ final class NetworkBuilder {
                 : staged(wires, group, "does not connect all of the devices: each is taken as also");
     }
 
-    /** Whether the rule that NVLink suffices leaves such links out. */
+    /** Returns whether the rule that NVLink suffices leaves such links out. */
     private static boolean isHostLink(Link.Kind kind) {
         return kind == Link.Kind.PCIE || kind == Link.Kind.SOCKET;
     }

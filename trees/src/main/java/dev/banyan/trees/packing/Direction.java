@@ -1,6 +1,6 @@
 package dev.banyan.trees.packing;
 
-/** Which way a collective's data go along trees. */
+/** The direction of a collective's data along trees. */
 public enum Direction {
     /** To the root: reduce, reduce_scatter. */
     UP,
@@ -9,12 +9,12 @@ public enum Direction {
     /** To the root, then from it: all_reduce. */
     UP_AND_DOWN;
 
-    /** Whether data go to the root. */
+    /** Returns whether data go to the root. */
     boolean goesUp() {
         return this != DOWN;
     }
 
-    /** Whether data go from the root. */
+    /** Returns whether data go from the root. */
     boolean goesDown() {
         return this != UP;
     }

@@ -1,6 +1,9 @@
 package dev.banyan.trees.ring;
 
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.internal.Basis;
+import dev.banyan.trees.internal.CommonFractions;
+import dev.banyan.trees.internal.PackingSimplex;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet.Ring;
@@ -13,10 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
-import org.ojalgo.optimisation.Expression;
-import org.ojalgo.optimisation.ExpressionsBasedModel;
-import org.ojalgo.optimisation.Optimisation;
-import org.ojalgo.optimisation.Variable;
 
 /**
  * The search behind {@link RingSet}: maximise the sum of the rings' widths so that no arc is overloaded. Its
@@ -24,24 +23,15 @@ import org.ojalgo.optimisation.Variable;
  * leave too cheap are added one by one. Used once.
  */
 final class RingPacking {
-    private static final double TOLERANCE = 1e-9;
-    private static final int MOST_TERMS = 64;
-
     private final Network network;
     private final int n;
     /** By ordered pair of ranks: the arcs of the usual path; empty where there is none. */
     private final int[][] paths;
 
-    private final double greatest;
-
     RingPacking(Network network) {
         this.network = network;
         n = network.ranks();
         paths = new int[n * n][];
-        greatest = IntStream.range(0, network.arcs())
-                .mapToLong(network::capacity)
-                .max()
-                .orElse(1);
         Detours detours = new Detours(network);
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < n; b++) {
@@ -63,22 +53,22 @@ final class RingPacking {
             return Optional.empty();
         }
         if (n > 3 && n <= RingFinder.MAX_EXACT_DEVICES && !fillsSomeRank(widths)) {
-            Map<List<Integer>, int[]> uses = new LinkedHashMap<>();
-            widths.keySet().forEach(ring -> uses.put(ring, uses(ring)));
-            addCheaper(uses);
-            if (uses.size() > widths.size()) {
-                widths = widths(uses);
-            }
+            Map<List<Integer>, BigFraction> optimal = optimal(widths.keySet());
+            widths = sum(optimal).compareTo(sum(widths)) > 0 ? optimal : widths;
         }
-        BigFraction sum = widths.values().stream().reduce(BigFraction.ZERO, BigFraction::add);
+        BigFraction sum = sum(widths);
         List<Ring> rings = new ArrayList<>();
         widths.forEach((order, width) -> rings.add(new Ring(order, width.divide(sum))));
         return Optional.of(RingSet.of(network, rings));
     }
 
-    /** Whether the rings need all that leads out of some rank, so that no rings can be wider together. */
+    private static BigFraction sum(Map<List<Integer>, BigFraction> widths) {
+        return widths.values().stream().reduce(BigFraction.ZERO, BigFraction::add);
+    }
+
+    /** Returns whether the rings need all that leads out of some rank, so that no rings can be wider together. */
     private boolean fillsSomeRank(Map<List<Integer>, BigFraction> widths) {
-        BigFraction sum = widths.values().stream().reduce(BigFraction.ZERO, BigFraction::add);
+        BigFraction sum = sum(widths);
         return IntStream.range(0, n)
                 .mapToLong(rank -> IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
                         .mapToLong(network::capacity)
@@ -158,33 +148,30 @@ final class RingPacking {
         return width == null ? BigFraction.ZERO : width;
     }
 
-    private void addCheaper(Map<List<Integer>, int[]> rings) {
-        CheapestRing cheapest = new CheapestRing(n);
+    /**
+     * Returns the widths of rings that are the widest together.
+     *
+     * @param first rings to begin with
+     * @return empty if they have no exact widths
+     */
+    private Map<List<Integer>, BigFraction> optimal(Collection<List<Integer>> first) {
+        PackingSimplex<RingColumn> simplex = new PackingSimplex<>(
+                IntStream.range(0, network.arcs()).mapToLong(network::capacity).toArray());
+        simplex.pack(first.stream().map(this::column).toList());
+        CheapestRing search = new CheapestRing(n);
         while (true) {
-            List<Integer> ring = listed(RingFinder.canonical(cheapest.at(pairPrices(arcPrices(rings.values())))));
-            if (cheapest.price() >= 1 - TOLERANCE || rings.putIfAbsent(ring, uses(ring)) != null) {
-                return;
+            if (!simplex.dropOverpaid()) {
+                RingColumn cheapest = column(listed(RingFinder.canonical(search.at(pairPrices(simplex.prices())))));
+                if (!simplex.isWorth(cheapest)) {
+                    return widths(simplex.basis());
+                }
+                simplex.enter(cheapest);
             }
         }
     }
 
-    /** The least prices of the whole network at which no ring so far costs less than 1. */
-    private double[] arcPrices(Collection<int[]> rings) {
-        ExpressionsBasedModel model = new ExpressionsBasedModel();
-        Variable[] prices = new Variable[network.arcs()];
-        for (int arc = 0; arc < prices.length; arc++) {
-            prices[arc] = model.newVariable("arc" + arc).lower(0).weight(scaled(arc));
-        }
-        for (int[] uses : rings) {
-            Expression cost =
-                    model.newExpression("ring" + model.countExpressions()).lower(1);
-            for (int arc = 0; arc < uses.length; arc++) {
-                if (uses[arc] > 0) {
-                    cost.set(prices[arc], uses[arc]);
-                }
-            }
-        }
-        return solution(model.minimise(), prices.length);
+    private RingColumn column(List<Integer> ring) {
+        return new RingColumn(ring, uses(ring));
     }
 
     private double[] pairPrices(double[] arcPrices) {
@@ -201,43 +188,14 @@ final class RingPacking {
         return bothWays;
     }
 
-    private Map<List<Integer>, BigFraction> widths(Map<List<Integer>, int[]> rings) {
-        ExpressionsBasedModel model = new ExpressionsBasedModel();
-        Expression[] arcs = new Expression[network.arcs()];
-        Arrays.setAll(arcs, arc -> model.newExpression("arc" + arc).upper(scaled(arc)));
-        for (int[] uses : rings.values()) {
-            Variable width =
-                    model.newVariable("ring" + model.countVariables()).lower(0).weight(1);
-            for (int arc = 0; arc < uses.length; arc++) {
-                if (uses[arc] > 0) {
-                    arcs[arc].set(width, uses[arc]);
-                }
-            }
-        }
-        double[] found = solution(model.maximise(), rings.size());
-        double sum = Arrays.stream(found).sum();
+    private static Map<List<Integer>, BigFraction> widths(Basis<RingColumn> basis) {
+        CommonFractions amounts = basis.exactAmounts();
         Map<List<Integer>, BigFraction> widths = new LinkedHashMap<>();
-        int at = 0;
-        for (List<Integer> ring : rings.keySet()) {
-            double share = found[at++] / sum;
-            if (share > TOLERANCE) {
-                widths.put(ring, BigFraction.from(share, TOLERANCE / 10, MOST_TERMS));
+        for (int i = 0; amounts != null && i < basis.columns().size(); i++) {
+            if (amounts.numerator(i).signum() > 0) {
+                widths.put(basis.columns().get(i).order(), BigFraction.of(amounts.numerator(i), amounts.denominator()));
             }
         }
         return widths;
-    }
-
-    /** Capacities with the greatest as 1, for the solver's sake. */
-    private double scaled(int arc) {
-        return network.capacity(arc) / greatest;
-    }
-
-    private static double[] solution(Optimisation.Result result, int variables) {
-        if (!result.getState().isOptimal()) {
-            throw new IllegalStateException("no set of rings: the linear program ended as " + result.getState());
-        }
-        double[] values = new double[variables];
-        Arrays.setAll(values, result::doubleValue);
-        return values;
     }
 }

@@ -180,6 +180,13 @@ public interface Backend extends AutoCloseable {
         String name();
 
         /**
+         * Returns the PCI bus id of each device that this process sees, in the order in which the driver counts them.
+         *
+         * @throws RuntimeException if there is no driver; the message says why
+         */
+        List<String> busIds();
+
+        /**
          * Opens a backend, which several communicators may share.
          *
          * @param machine the machine that the devices are in; it may have others too

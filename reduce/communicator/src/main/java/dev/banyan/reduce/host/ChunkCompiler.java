@@ -43,7 +43,7 @@ final class ChunkCompiler {
         int writer = -1;
         /** Step that reduced it, or -1. */
         int reducer = -1;
-        /** Whether another reduction reads it. */
+        /** True if another reduction reads it. */
         boolean partial;
     }
 

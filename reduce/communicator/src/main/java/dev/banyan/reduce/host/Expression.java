@@ -10,21 +10,8 @@ import java.util.List;
  * the same bits either way, except for the payload of a NaN, and fewer shapes of expressions remain.
  */
 sealed interface Expression {
-    /** The code of {@link Input}. */
-    char INPUT = 'x';
-    /** The code of {@link Fold}, after both its sides. */
-    char FOLD = '+';
-    /** The code of {@link Mean}, after its value. */
-    char MEAN = '/';
-    /** The code of {@link Mean} where a product with the divisor's reciprocal is the quotient. */
-    char SCALED = '*';
-    /** The code of {@link Rounded}, after its value. */
-    char ROUNDED = '~';
-    /** The code of {@link Wide}. */
-    char WIDE = 'w';
-
     /**
-     * Returns the expression in postfix notation, of the codes above. Its inputs are in the order of {@link #inputs}.
+     * Returns the expression in postfix notation, of the codes of {@link LoopShape}. Its inputs are in the order of {@link #inputs}.
      */
     String code();
 
@@ -40,13 +27,13 @@ sealed interface Expression {
         Expression right = swap ? a : b;
         List<Operand> inputs = new ArrayList<>(left.inputs());
         inputs.addAll(right.inputs());
-        return new Fold(left, right, left.code() + right.code() + FOLD, inputs);
+        return new Fold(left, right, left.code() + right.code() + LoopShape.FOLD, inputs);
     }
 
     /**
      * Returns a value divided by the divisor of the run.
      *
-     * @param operation {@link #MEAN} or {@link #SCALED}
+     * @param operation {@link LoopShape#MEAN} or {@link LoopShape#SCALED}
      */
     static Expression mean(Expression value, char operation) {
         return new Mean(value, value.code() + operation);
@@ -54,14 +41,14 @@ sealed interface Expression {
 
     /** Returns a value rounded to the type of the elements. */
     static Expression rounded(Expression value) {
-        return new Rounded(value, value.code() + ROUNDED);
+        return new Rounded(value, value.code() + LoopShape.ROUNDED);
     }
 
     /** The contents of an operand. */
     record Input(Operand operand) implements Expression {
         @Override
         public String code() {
-            return String.valueOf(INPUT);
+            return String.valueOf(LoopShape.INPUT);
         }
 
         @Override
@@ -74,7 +61,7 @@ sealed interface Expression {
     record Wide(Operand operand) implements Expression {
         @Override
         public String code() {
-            return String.valueOf(WIDE);
+            return String.valueOf(LoopShape.WIDE);
         }
 
         @Override

@@ -26,8 +26,6 @@ final class Frame {
     final @Nullable Kernel kernel;
     /** Sums of integers that are averaged; null where there are none. */
     final @Nullable WideSums sums;
-    /** Results of loops over 16-bit floats; null where there are none. */
-    final @Nullable HalfBlock halves;
     /** Operands of the step that is running. */
     final MemorySegment[] segments;
     /** First byte in each operand. */
@@ -56,7 +54,6 @@ final class Frame {
             MemorySegment scratch,
             @Nullable Kernel kernel,
             @Nullable WideSums sums,
-            @Nullable HalfBlock halves,
             int operands) {
         this.buffers = buffers;
         this.addressOf = addressOf;
@@ -67,7 +64,6 @@ final class Frame {
         }
         this.kernel = kernel;
         this.sums = sums;
-        this.halves = halves;
         segments = new MemorySegment[operands];
         Arrays.fill(segments, MemorySegment.NULL);
         offsets = new long[operands];

@@ -107,7 +107,7 @@ final class FusedCode implements ChunkCode {
                         : frame.addressOf[slots[o]] + ats[o] + delta;
             }
             if (whole > 0) {
-                loops[l].run(addresses, whole, divisor, frame.halves);
+                loops[l].run(addresses, whole, divisor);
             }
             if (whole < bytes) {
                 runRest(frame, l, whole, bytes - whole);
@@ -127,7 +127,7 @@ final class FusedCode implements ChunkCode {
                 VectorLanes.copy(address + at, copies[o - first], bytes);
             }
         }
-        loops[loop].run(copies, FusedLoop.UNIT, divisor, frame.halves);
+        loops[loop].run(copies, FusedLoop.UNIT, divisor);
         for (int o = firstOutput[loop]; o < firstOperand[loop + 1]; o++) {
             long address = frame.addresses[o - first];
             if (slots[o] < 0) {

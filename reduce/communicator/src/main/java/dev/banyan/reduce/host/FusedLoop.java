@@ -1,7 +1,5 @@
 package dev.banyan.reduce.host;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * One pass over arrays: it evaluates an expression over its inputs, a vector at a time, and writes the result to all
  * its outputs. An output may be one of the inputs. A loop has no state and serves any number of threads.
@@ -29,10 +27,8 @@ abstract class FusedLoop {
      *     the loop's {@link LoopShape}
      * @param bytes length of each of them, a multiple of {@link #UNIT}
      * @param divisor what the shape's mean divides by; ignored without one
-     * @param block memory of the calling thread for a {@link HalfLoop}
-     * @return the length of what is done: all, but for a loop that stops at some values
      */
-    abstract int run(long[] addresses, int bytes, int divisor, @Nullable HalfBlock block);
+    abstract void run(long[] addresses, int bytes, int divisor);
 
     /** Returns a new array for the addresses of any loop. */
     static long[] newAddresses() {

@@ -30,7 +30,7 @@ final class Fusion {
      */
     record Pass(LoopShape shape, List<Operand> operands) {}
 
-    /** What locations hold at the end. */
+    /** The value of some locations at the end. */
     private record Result(Expression value, List<Operand> outputs) {}
 
     /** Thrown where steps cannot be fused. */
@@ -40,15 +40,14 @@ final class Fusion {
 
     private final DataType type;
     private final ReduceOp op;
-    private final boolean integerMean;
-    /** Whether values are rounded after each step. */
+    /** True if values are rounded after each step. */
     private final boolean rounds;
 
-    /** How many times as long as elements values in private memory are. */
+    /** The length of a value in private memory, in elements. */
     private final int widening;
 
     private final List<Pass> passes = new ArrayList<>();
-    /** What several ranks compute of the same values is one value: the combination of two values, by identity. */
+    /** The combinations of two values, by identity: several ranks that combine the same values share one result. */
     private final IdentityHashMap<Expression, IdentityHashMap<Expression, Expression>> folds = new IdentityHashMap<>();
 
     private final IdentityHashMap<Expression, Expression> means = new IdentityHashMap<>();
@@ -58,14 +57,13 @@ final class Fusion {
     /** The code of means. */
     private final char mean;
 
-    private Fusion(DataType type, ReduceOp op, boolean integerMean, int divisor) {
+    private Fusion(DataType type, ReduceOp op, int divisor) {
         this.type = type;
         this.op = op;
-        this.integerMean = integerMean;
         // The reciprocal of a power of two is exact, and a product takes a fraction of a quotient's time.
-        mean = !integerMean && Integer.bitCount(divisor) == 1 ? Expression.SCALED : Expression.MEAN;
-        rounds = (type == DataType.F16 || type == DataType.BF16) && op != ReduceOp.MIN && op != ReduceOp.MAX;
-        widening = LoopGenerator.widening(type, op, integerMean);
+        mean = Integer.bitCount(divisor) == 1 ? LoopShape.SCALED : LoopShape.MEAN;
+        rounds = type == DataType.BF16 && op != ReduceOp.MIN && op != ReduceOp.MAX;
+        widening = LoopLanes.of(type, op).widening();
     }
 
     /**
@@ -74,14 +72,13 @@ final class Fusion {
      * @param op how values are combined; not AVG
      * @param blockBytes greatest length of a block
      * @param divisor what means are divided by
-     * @param integerMean whether the steps compute means of integers; sums do not overflow then, and are not written
      * @return the steps themselves if they only copy, or can't be fused
      */
-    static ChunkCode fuse(StepCode code, DataType type, ReduceOp op, boolean integerMean, int blockBytes, int divisor) {
+    static ChunkCode fuse(StepCode code, DataType type, ReduceOp op, int blockBytes, int divisor) {
         if (code.steps().stream().allMatch(step -> step.sources().size() == 1)) {
             return code;
         }
-        Fusion fusion = new Fusion(type, op, integerMean, divisor);
+        Fusion fusion = new Fusion(type, op, divisor);
         try {
             fusion.add(code.steps());
         } catch (NotFusible e) {
@@ -124,9 +121,7 @@ final class Fusion {
     }
 
     private boolean isWritten(Expression value, Operand operand) {
-        return integerMean
-                ? value instanceof Expression.Mean
-                : !(value instanceof Expression.Input(Operand own) && own.equals(operand));
+        return !(value instanceof Expression.Input(Operand own) && own.equals(operand));
     }
 
     private Expression value(Fused step, Map<Operand, Expression> values) throws NotFusible {
@@ -188,7 +183,6 @@ final class Fusion {
         LoopShape shape = new LoopShape(
                 copies ? DataType.I8 : type,
                 copies ? ReduceOp.SUM : op,
-                integerMean && !copies,
                 value.code(),
                 inputs,
                 inPlace,

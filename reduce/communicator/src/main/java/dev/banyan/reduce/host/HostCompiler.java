@@ -52,7 +52,9 @@ final class HostCompiler {
     }
 
     private boolean fuses() {
-        return kernels == Kernels.VECTOR && LoopLanes.exist(type, integerMean, schedule.ranks());
+        // Vectors have no conversion of 16-bit floats, and no sums of integers that are wider than these.
+        boolean ordered = op == ReduceOp.MIN || op == ReduceOp.MAX;
+        return kernels == Kernels.VECTOR && !integerMean && (type != DataType.F16 || ordered);
     }
 
     /**
@@ -128,7 +130,6 @@ final class HostCompiler {
                                 ? stepKernels.create(new KernelSpec(type, op), blockElements)
                                 : null,
                         integerMean ? new WideSums(type, sums, blockElements) : null,
-                        fuses && HalfLoop.computes(type, op) ? new HalfBlock() : null,
                         operands));
             }
         } catch (Throwable e) { // too little memory
@@ -141,10 +142,7 @@ final class HostCompiler {
 
     private ChunkCode code(Chunk chunk, ChunkCompiler compiler, boolean fuses, int blockBytes) {
         if (fuses) {
-            ChunkCode code = Fusion.fuse(compiler.steps(chunk), type, op, integerMean, blockBytes, schedule.ranks());
-            if (code instanceof FusedCode || !integerMean) {
-                return code;
-            }
+            return Fusion.fuse(compiler.steps(chunk), type, op, blockBytes, schedule.ranks());
         }
         return integerMean ? compiler.integerMean(chunk) : compiler.steps(chunk);
     }

@@ -3,13 +3,10 @@ package dev.banyan.reduce.host;
 import static java.lang.constant.ConstantDescs.CD_Class;
 import static java.lang.constant.ConstantDescs.CD_MethodHandle;
 import static java.lang.constant.ConstantDescs.CD_Object;
-import static java.lang.constant.ConstantDescs.CD_boolean;
 import static java.lang.constant.ConstantDescs.CD_int;
 import static java.lang.constant.ConstantDescs.CD_long;
 import static java.lang.constant.ConstantDescs.CD_void;
 
-import dev.banyan.schedule.type.DataType;
-import dev.banyan.schedule.type.ReduceOp;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
@@ -44,13 +41,11 @@ final class LoopGenerator {
 
     private static final ClassDesc LOOP = ClassDesc.of(FusedLoop.class.getName());
     private static final ClassDesc VECTOR = ClassDesc.of("jdk.incubator.vector.Vector");
-    private static final ClassDesc MASK = ClassDesc.of("jdk.incubator.vector.VectorMask");
     private static final ClassDesc BINARY = ClassDesc.of("jdk.incubator.vector.VectorOperators$Binary");
     private static final ClassDesc ORDER = ClassDesc.of("java.nio.ByteOrder");
     private static final ClassDesc SEGMENT = ClassDesc.of("java.lang.foreign.MemorySegment");
     private static final ClassDesc ADDRESSES = CD_long.arrayType();
     private static final MethodTypeDesc CAST = MethodTypeDesc.of(CD_Object, CD_Object);
-    private static final ClassDesc HALF_BLOCK = ClassDesc.of(HalfBlock.class.getName());
 
     /**
      * A constant of a generated class.
@@ -64,28 +59,14 @@ final class LoopGenerator {
     private static final Constant BYTE_ORDER = new Constant(2, ORDER);
     private static final Constant LOAD = new Constant(3, CD_MethodHandle);
     private static final Constant LOAD_WIDE = new Constant(4, CD_MethodHandle);
-    private static final Constant DIVISORS = new Constant(5, CD_MethodHandle);
-    private static final Constant MEAN = new Constant(6, CD_MethodHandle);
-    private static final Constant ROUND = new Constant(7, CD_MethodHandle);
-    private static final Constant PACK = new Constant(8, CD_MethodHandle);
-    private static final Constant LOWER = new Constant(9, CD_MethodHandle);
-    private static final Constant UPPER = new Constant(10, CD_MethodHandle);
-    private static final Constant MEAN_OF_TWO = new Constant(11, CD_MethodHandle);
-    private static final Constant JOIN = new Constant(12, CD_MethodHandle);
-    private static final Constant FACTORS = new Constant(13, CD_MethodHandle);
-    private static final Constant ELEMENTS = new Constant(14, CD_Class);
-    private static final Constant VALUES = new Constant(15, CD_Class);
-    private static final Constant MAGNITUDES = new Constant(16, CD_Class);
-    private static final Constant PACK_SCALED = new Constant(17, CD_MethodHandle);
-    private static final Constant UNUSUAL = new Constant(18, VECTOR);
-    private static final Constant TOO_GREAT = new Constant(19, VECTOR);
-    private static final Constant FIRST_MAGNITUDES = new Constant(20, CD_MethodHandle);
-    private static final Constant GREATER_MAGNITUDES = new Constant(21, CD_MethodHandle);
-    private static final Constant FIRST_SIZES = new Constant(22, CD_MethodHandle);
-    private static final Constant GREATER_SIZES = new Constant(23, CD_MethodHandle);
-    private static final Constant DIVISOR_VECTORS = new Constant(24, CD_Class);
-    private static final Constant FACTOR_VECTORS = new Constant(25, CD_Class);
-    private static final Constant OF_PRIVATE = new Constant(26, CD_MethodHandle);
+    private static final Constant ROUND = new Constant(5, CD_MethodHandle);
+    private static final Constant PACK = new Constant(6, CD_MethodHandle);
+    private static final Constant LOWER = new Constant(7, CD_MethodHandle);
+    private static final Constant UPPER = new Constant(8, CD_MethodHandle);
+    private static final Constant JOIN = new Constant(9, CD_MethodHandle);
+    private static final Constant BROADCAST = new Constant(10, CD_MethodHandle);
+    private static final Constant ELEMENTS = new Constant(11, CD_Class);
+    private static final Constant VALUES = new Constant(12, CD_Class);
 
     private static final int ADDRESSES_SLOT = 1;
     private static final int BYTES_SLOT = 2;
@@ -99,71 +80,17 @@ final class LoopGenerator {
     private final int[] elements;
 
     private final int index;
-    /** What means are divided by. */
+    /** What means are divided by, or multiplied with. */
     private final int divisors;
-    /** What means are multiplied with. */
-    private final int factors;
-    /** Of all inputs, where lanes are guarded. */
-    private final Greatest magnitudes = new Greatest(MAGNITUDES, FIRST_MAGNITUDES, GREATER_MAGNITUDES, UNUSUAL);
-    /** Of what is rounded or read from private memory, and of some results, where lanes are guarded. */
-    private final Greatest sizes = new Greatest(ELEMENTS, FIRST_SIZES, GREATER_SIZES, TOO_GREAT);
-
-    /** The greatest of some vectors in each lane, in a local variable of the loop. */
-    private final class Greatest {
-        private final Constant vectors;
-        private final Constant first;
-        private final Constant greater;
-        private final Constant limit;
-        private int slot = -1;
-
-        /**
-         * @param vectors their class
-         * @param first makes the first one
-         * @param greater adds another one
-         * @param limit the loop ends unless all are below it
-         */
-        Greatest(Constant vectors, Constant first, Constant greater, Constant limit) {
-            this.vectors = vectors;
-            this.first = first;
-            this.greater = greater;
-            this.limit = limit;
-        }
-
-        void add(int vector) {
-            if (slot < 0) {
-                slot = code.allocateLocal(TypeKind.REFERENCE);
-                constant(first);
-                code.aload(vector);
-                invoke(vectors, VECTOR);
-            } else {
-                constant(greater);
-                code.aload(slot).aload(vector);
-                invoke(vectors, VECTOR, VECTOR);
-            }
-            code.astore(slot);
-        }
-
-        /** Leaves the loop unless all that were added are below the limit. */
-        void endUnlessBelow(Label end) {
-            if (slot >= 0) {
-                code.aload(slot);
-                constant(limit);
-                code.invokevirtual(VECTOR, "lt", MethodTypeDesc.of(MASK, VECTOR))
-                        .invokevirtual(MASK, "allTrue", MethodTypeDesc.of(CD_boolean))
-                        .ifeq(end);
-            }
-        }
-    }
 
     private LoopGenerator(LoopShape shape, CodeBuilder code) {
         this.shape = shape;
         this.code = code;
-        lanes = LoopLanes.of(shape.type(), shape.op(), shape.integerMean());
+        lanes = LoopLanes.of(shape.type(), shape.op());
         addresses = new int[shape.inputs() + shape.outputs()];
         elements = new int[shape.inputs()];
         index = code.allocateLocal(TypeKind.INT);
         divisors = code.allocateLocal(TypeKind.REFERENCE);
-        factors = code.allocateLocal(TypeKind.REFERENCE);
     }
 
     /** Returns the loop of a shape. */
@@ -173,24 +100,6 @@ final class LoopGenerator {
 
     /** Returns a new loop of a shape, with compiled code of its own. */
     static FusedLoop newLoop(LoopShape shape) {
-        return HalfLoop.computes(shape.type(), shape.op()) ? halfLoop(shape) : generate(shape);
-    }
-
-    private static FusedLoop halfLoop(LoopShape shape) {
-        HalfLoop all = HalfLoopGenerator.loop(shape);
-        return HalfLanes.serve(shape) ? new GuardedLoop(generate(shape), all) : all;
-    }
-
-    /**
-     * Returns how many times as long values in private memory are as the elements.
-     *
-     * @param op how values are combined; not AVG
-     */
-    static int widening(DataType type, ReduceOp op, boolean integerMean) {
-        return LoopLanes.of(type, op, integerMean).widening();
-    }
-
-    private static FusedLoop generate(LoopShape shape) {
         byte[] file = ClassFile.of()
                 .build(
                         ClassDesc.of(FusedLoop.class.getPackageName() + ".GeneratedLoop"),
@@ -206,7 +115,7 @@ final class LoopGenerator {
                                                 .return_())
                                 .withMethodBody(
                                         "run",
-                                        MethodTypeDesc.of(CD_int, ADDRESSES, CD_int, CD_int, HALF_BLOCK),
+                                        MethodTypeDesc.of(CD_void, ADDRESSES, CD_int, CD_int),
                                         0,
                                         body -> new LoopGenerator(shape, body).run()));
         try {
@@ -222,35 +131,21 @@ final class LoopGenerator {
 
     /** Returns the values of the constants. */
     private static List<Object> classData(LoopShape shape) throws ReflectiveOperationException {
-        LoopLanes lanes = LoopLanes.of(shape.type(), shape.op(), shape.integerMean());
+        LoopLanes lanes = LoopLanes.of(shape.type(), shape.op());
         return List.of(
                 VectorLanes.operator(shape.type(), shape.op()),
                 VectorLanes.MEMORY,
                 VectorLanes.ORDER,
                 method(lanes, "load", long.class),
                 method(new PlainLanes(lanes.species()), "load", long.class),
-                method(lanes, "divisors", int.class),
-                method(lanes, "mean", Vector.class, Vector.class),
                 method(lanes, "round", Vector.class),
                 method(lanes, "pack", Vector.class),
                 method(lanes, "lower", Vector.class),
                 method(lanes, "upper", Vector.class),
-                method(lanes, "mean", Vector.class, Vector.class, Vector.class),
                 method(lanes, "join", Vector.class, Vector.class),
-                method(lanes, "factors", int.class),
+                method(new PlainLanes(lanes.species()), "broadcast", long.class),
                 lanes.elements().vectorType(),
-                lanes.species().vectorType(),
-                VectorLanes.SHORTS.vectorType(),
-                method(lanes, "pack", Vector.class, Vector.class),
-                lanes.guarded() ? lanes.unusual() : lanes.species().zero(),
-                lanes.guarded() ? lanes.tooGreat() : lanes.species().zero(),
-                method(lanes, "magnitudes", Vector.class),
-                method(lanes, "greaterMagnitudes", Vector.class, Vector.class),
-                method(lanes, "sizes", Vector.class),
-                method(lanes, "greaterSizes", Vector.class, Vector.class),
-                lanes.divisors(1).getClass(),
-                lanes.factors(1).getClass(),
-                method(lanes, "ofPrivate", Vector.class));
+                lanes.species().vectorType());
     }
 
     private static MethodHandle method(LoopLanes lanes, String name, Class<?>... parameters)
@@ -268,87 +163,60 @@ final class LoopGenerator {
                     .laload()
                     .lstore(addresses[a]);
         }
-        boolean scaled = shape.code().indexOf(Expression.SCALED) >= 0;
-        if (shape.code().indexOf(Expression.MEAN) >= 0) {
-            loadDivisors(DIVISORS, DIVISOR_VECTORS, true);
-            code.astore(divisors);
-        }
-        if (scaled || lanes.scaleWhenPacked()) {
-            loadDivisors(FACTORS, FACTOR_VECTORS, scaled);
-            code.astore(factors);
+        if (shape.code().indexOf(LoopShape.MEAN) >= 0 || shape.code().indexOf(LoopShape.SCALED) >= 0) {
+            loadDivisors();
         }
         Label end = code.newLabel();
         Label next = code.newLabel();
         code.iconst_0().istore(index).labelBinding(next);
         code.iload(index).iload(BYTES_SLOT).if_icmpge(end);
-        if (lanes.parts() == 1) {
-            evaluate(shape.code(), 0);
-            if (!shape.wideOutput()) {
-                int values = code.allocateLocal(TypeKind.REFERENCE);
-                code.astore(values);
-                pack(values);
-            }
+        if (lanes.widening() == 1) {
+            evaluate(0);
+            int values = code.allocateLocal(TypeKind.REFERENCE);
+            code.astore(values);
+            constant(PACK);
+            round(values);
+            invoke(ELEMENTS, VECTOR);
             store(0);
         } else {
-            runParts(end);
+            runParts();
         }
-        code.iinc(index, lanes.species().vectorByteSize() * lanes.parts() / lanes.widening())
-                .goto_(next);
-        code.labelBinding(end).iload(index).ireturn();
+        code.iinc(index, lanes.species().vectorByteSize()).goto_(next);
+        code.labelBinding(end).return_();
     }
 
-    /**
-     * Leaves what a method makes of the divisor on the stack.
-     *
-     * @param vectors the class of that
-     * @param divided whether there is one; 1 takes its place otherwise
-     */
-    private void loadDivisors(Constant method, Constant vectors, boolean divided) {
-        constant(method);
-        if (divided) {
-            code.iload(DIVISOR_SLOT);
-        } else {
-            code.iconst_1();
+    /** Makes a vector of the divisor, or of its reciprocal. */
+    private void loadDivisors() {
+        constant(BROADCAST);
+        code.iload(DIVISOR_SLOT).i2l();
+        invoke(VALUES, CD_long);
+        code.astore(divisors);
+        if (shape.code().indexOf(LoopShape.SCALED) >= 0) {
+            constant(BROADCAST);
+            code.lconst_1();
+            invoke(VALUES, CD_long);
+            divisors("div");
+            code.astore(divisors);
         }
-        invoke(vectors, CD_int);
     }
 
-    /**
-     * Evaluates both parts, one after the other. Where both make one mean, that comes last.
-     *
-     * @param end where the loop ends, before it writes what is not usual
-     */
-    private void runParts(Label end) {
-        boolean meet = lanes.partsMeet() && !shape.wideOutput();
-        String separate = meet ? shape.code().substring(0, shape.code().length() - 1) : shape.code();
+    /** Evaluates both parts, one after the other. */
+    private void runParts() {
         int lower = code.allocateLocal(TypeKind.REFERENCE);
         int upper = code.allocateLocal(TypeKind.REFERENCE);
-        evaluate(separate, 0);
+        evaluate(0);
         code.astore(lower);
-        evaluate(separate, 1);
+        evaluate(1);
         code.astore(upper);
-        if (lanes.guarded()) {
-            if (lanes.smallResults() && !shape.wideOutput()) {
-                sizes.add(lower);
-                sizes.add(upper);
-            }
-            magnitudes.endUnlessBelow(end);
-            sizes.endUnlessBelow(end);
-        }
-        if (meet) {
-            constant(MEAN_OF_TWO);
-            code.aload(lower).aload(upper).aload(divisors);
-            invoke(ELEMENTS, VECTOR, VECTOR, VECTOR);
-            store(0);
-        } else if (shape.wideOutput()) {
+        if (shape.wideOutput()) {
             code.aload(lower);
             store(0);
             code.aload(upper);
             store(1);
         } else {
             constant(JOIN);
-            pack(lower);
-            pack(upper);
+            round(lower);
+            round(upper);
             invoke(ELEMENTS, VECTOR, VECTOR);
             store(0);
         }
@@ -367,9 +235,6 @@ final class LoopGenerator {
             load(input);
             elements[input] = code.allocateLocal(TypeKind.REFERENCE);
             code.dup().astore(elements[input]);
-            if (lanes.guarded()) {
-                magnitudes.add(elements[input]);
-            }
         } else {
             constant(UPPER);
             code.aload(elements[input]);
@@ -378,97 +243,49 @@ final class LoopGenerator {
     }
 
     /**
-     * Adds the values from private memory on the stack to the sizes, where lanes are guarded.
-     *
-     * @param vector a free slot
-     */
-    private void guardPrivate(int vector) {
-        if (lanes.guarded()) {
-            code.dup().astore(vector);
-            constant(OF_PRIVATE);
-            code.aload(vector);
-            invoke(VALUES, VECTOR);
-            code.astore(vector);
-            sizes.add(vector);
-        }
-    }
-
-    /**
-     * Adds the values on the stack to the sizes, where lanes are guarded.
-     *
-     * @param vector a free slot
-     */
-    private void guardSizes(int vector) {
-        if (lanes.guarded()) {
-            code.astore(vector);
-            sizes.add(vector);
-            code.aload(vector);
-        }
-    }
-
-    /**
-     * Leaves what an expression makes on the stack.
+     * Leaves what the expression makes on the stack.
      *
      * @param part which part of it, 0 or 1
      */
-    private void evaluate(String expression, int part) {
+    private void evaluate(int part) {
+        String expression = shape.code();
         int vector = code.allocateLocal(TypeKind.REFERENCE);
         int input = 0;
         for (int i = 0; i < expression.length(); i++) {
             switch (expression.charAt(i)) {
-                case Expression.INPUT -> {
-                    if (lanes.parts() == 1) {
+                case LoopShape.INPUT -> {
+                    if (lanes.widening() == 1) {
                         load(input);
                     } else {
                         loadPart(input, part);
                     }
                     input++;
                 }
-                case Expression.WIDE -> {
+                case LoopShape.WIDE -> {
                     constant(LOAD_WIDE);
                     address(input++, true, part);
                     invoke(VALUES, CD_long);
-                    guardPrivate(vector);
                 }
-                case Expression.FOLD -> {
+                case LoopShape.FOLD -> {
                     code.astore(vector);
                     constant(OPERATOR);
                     code.aload(vector).invokevirtual(VECTOR, "lanewise", MethodTypeDesc.of(VECTOR, BINARY, VECTOR));
                     cast(VALUES);
                 }
-                case Expression.MEAN -> {
-                    code.astore(vector);
-                    constant(MEAN);
-                    code.aload(vector).aload(divisors);
-                    invoke(VALUES, VECTOR, VECTOR);
-                }
-                case Expression.SCALED -> {
-                    if (!lanes.scaleWhenPacked()) {
-                        code.aload(factors).invokevirtual(VECTOR, "mul", MethodTypeDesc.of(VECTOR, VECTOR));
-                        cast(VALUES);
-                    }
-                }
-                case Expression.ROUNDED -> {
+                case LoopShape.MEAN -> divisors("div");
+                case LoopShape.SCALED -> divisors("mul");
+                case LoopShape.ROUNDED -> {
                     code.astore(vector);
                     round(vector);
-                    guardSizes(vector);
                 }
                 default -> throw new IllegalArgumentException("no operation " + expression.charAt(i) + " in " + shape);
             }
         }
     }
 
-    /** Leaves the packed elements of values, rounded, on the stack. */
-    private void pack(int values) {
-        if (lanes.scaleWhenPacked()) {
-            constant(PACK_SCALED);
-            code.aload(values).aload(factors);
-            invoke(ELEMENTS, VECTOR, VECTOR);
-        } else {
-            constant(PACK);
-            round(values);
-            invoke(VALUES, VECTOR);
-        }
+    private void divisors(String operation) {
+        code.aload(divisors).invokevirtual(VECTOR, operation, MethodTypeDesc.of(VECTOR, VECTOR));
+        cast(VALUES);
     }
 
     private void round(int values) {

@@ -8,19 +8,24 @@ import dev.banyan.schedule.type.ReduceOp;
  *
  * @param type the type of the elements
  * @param op how two values are combined; never {@link ReduceOp#AVG}
- * @param integerMean whether sums of integers are wider than the type, since they are divided
- * @param code the expression, as {@link Expression#code} has it
+ * @param code the expression in postfix notation, of the codes below
  * @param inputs number of inputs
  * @param inPlace whether the inputs are the first outputs, too; they are not repeated among the addresses then
  * @param outputs number of outputs beyond those
  * @param wideOutput whether the output is private memory of {@link LoopLanes} as they are in the loop
  */
 record LoopShape(
-        DataType type,
-        ReduceOp op,
-        boolean integerMean,
-        String code,
-        int inputs,
-        boolean inPlace,
-        int outputs,
-        boolean wideOutput) {}
+        DataType type, ReduceOp op, String code, int inputs, boolean inPlace, int outputs, boolean wideOutput) {
+    /** The code of an input. */
+    static final char INPUT = 'x';
+    /** The code of a combination of two values, after both. */
+    static final char FOLD = '+';
+    /** The code of a division, after its value. */
+    static final char MEAN = '/';
+    /** The code of a division where a product with the divisor's reciprocal is the quotient, after its value. */
+    static final char SCALED = '*';
+    /** The code of a rounding to the type of the elements, after its value. */
+    static final char ROUNDED = '~';
+    /** The code of an input in private memory, in lanes as wide as in the loop. */
+    static final char WIDE = 'w';
+}

@@ -28,7 +28,7 @@ final class LoopWarmup implements LoopReadiness {
     /** After this time a loop counts as warm: the JIT is off or will not compile it. */
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(20);
 
-    /** What is done when a loop is warm, of the loops that somebody has asked for. */
+    /** Completes when a loop is warm, for each loop that somebody has asked for. */
     private final Map<FusedLoop, CompletableFuture<Void>> asked = new ConcurrentHashMap<>();
 
     /** It stays: one that ended as a loop comes would have to be replaced, which the system may refuse. */
@@ -66,26 +66,16 @@ final class LoopWarmup implements LoopReadiness {
         int bytes = UNITS * FusedLoop.UNIT;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment zeros = operands(bytes, arena);
-            // As floats of 16 bits these are NaN, and 61,296, of which sums and products are too great. A guarded loop
-            // stops at both. Without them the JIT would leave that out.
-            MemorySegment ones = operands(bytes, arena).fill((byte) -1);
-            MemorySegment great = operands(bytes, arena);
-            long[] atZeros = addresses(zeros);
-            long[] atOnes = addresses(ones);
-            long[] atGreat = addresses(great);
-            HalfBlock block = new HalfBlock();
+            long[] addresses = addresses(zeros);
             long begin = System.nanoTime();
             long end;
             long took;
             do {
-                great.fill((byte) 0x7b);
                 long before = System.nanoTime();
-                loop.run(atZeros, bytes, 2, block);
-                loop.run(atOnes, bytes, 2, block);
-                loop.run(atGreat, bytes, 2, block);
+                loop.run(addresses, bytes, 2);
                 end = System.nanoTime();
                 took = end - before;
-            } while (took > 3 * UNITS * COMPILED_NANOS_PER_UNIT && end - begin < LONGEST_NANOS);
+            } while (took > UNITS * COMPILED_NANOS_PER_UNIT && end - begin < LONGEST_NANOS);
         }
     }
 

@@ -14,4 +14,9 @@ record PlainLanes(VectorSpecies<Object> species) implements LoopLanes {
     public Vector<Object> load(long address) {
         return VectorLanes.load(species, address);
     }
+
+    /** Returns a vector of a value in all lanes. */
+    Vector<Object> broadcast(long value) {
+        return species.broadcast(value);
+    }
 }

@@ -24,7 +24,7 @@ final class ProcessExecutable implements Executable {
     private static final long WINDOW_BYTES = 512 << 10;
 
     /**
-     * What a call uses of buffers, which may be longer.
+     * The bytes of an input and an output that a call uses; buffers may be longer.
      *
      * @param input of an input, in bytes
      * @param output of an output, in bytes
@@ -48,18 +48,18 @@ final class ProcessExecutable implements Executable {
     private final int ranksHeld;
     private final MemorySegment[] allInputs;
     private final MemorySegment[] allOutputs;
-    /** Where the staging memory holds the own ranks' buffers in the current run, or {@link #NONE}. */
+    /** Offsets of the own ranks' buffers in the staging memory in the current run, or {@link #NONE}. */
     private final long[] stagedInputs;
 
     private final long[] stagedOutputs;
     private MemorySegment staging = MemorySegment.NULL;
     /** Runs short calls; null for others. */
     private final @Nullable OneShot oneShot;
-    /** Whether what is not shared goes through windows; else it is staged whole. */
+    /** True if what is not shared goes through windows; else it is staged whole. */
     private final boolean mayCut;
 
     private final long blocksPerWindow;
-    /** Of a window, of which a buffer has two. */
+    /** Bytes of one of a buffer's two windows. */
     private final long windowBytes;
 
     /**

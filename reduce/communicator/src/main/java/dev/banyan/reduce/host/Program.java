@@ -27,9 +27,9 @@ final class Program implements AutoCloseable {
     private final long blocks;
     private final int blockElements;
     private final int elementBytes;
-    /** Whether code works on segments instead of addresses: to store references in each run takes long. */
+    /** True if code works on segments instead of addresses: to store references in each run takes long. */
     private final boolean usesSegments;
-    /** Whether frames have a listener. */
+    /** True if frames have a listener. */
     private boolean isAttached;
 
     private final long traffic;
@@ -137,7 +137,7 @@ final class Program implements AutoCloseable {
             if (usesSegments) {
                 buffers[b] = buffer;
             }
-            // What is as it was is not written: other threads have it in their caches.
+            // An address that has not changed is not written, because other threads have it in their caches.
             if (addresses[b] != buffer.address()) {
                 addresses[b] = buffer.address();
             }

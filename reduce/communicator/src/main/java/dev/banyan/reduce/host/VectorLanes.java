@@ -16,7 +16,7 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * What kernels and generated loops do with vectors. Where species and operation are constants of the caller, the
+ * The vector operations of kernels and generated loops. Where species and operation are constants of the caller, the
  * compiler sees vectors of one kind.
  *
  * <p>Needs the module jdk.incubator.vector; it must not be touched where that is missing.
@@ -80,16 +80,6 @@ final class VectorLanes {
     /** Returns a constant of loops. */
     static IntVector ints(int lane) {
         return IntVector.broadcast(IntVector.SPECIES_PREFERRED, lane);
-    }
-
-    /** Returns a constant of loops. */
-    static LongVector longs(long lane) {
-        return LongVector.broadcast(LongVector.SPECIES_PREFERRED, lane);
-    }
-
-    /** Returns a constant of loops. */
-    static DoubleVector doubles(double lane) {
-        return DoubleVector.broadcast(DoubleVector.SPECIES_PREFERRED, lane);
     }
 
     static <E> Vector<E> load(VectorSpecies<E> species, long address) {

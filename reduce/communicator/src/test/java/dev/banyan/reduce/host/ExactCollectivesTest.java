@@ -66,7 +66,7 @@ class ExactCollectivesTest {
                 .set(Planner.CHUNK_BYTES, chunkBytes)
                 .set(HostBackend.THREADS, chunkBytes == 4096 ? 1 : 3)
                 .build();
-        return Communicator.create(
+        return Communicator.onHost(
                 Presets.find("p3.16xlarge")
                         .orElseThrow()
                         .subset(IntStream.range(0, ranks).toArray()),
@@ -96,8 +96,9 @@ class ExactCollectivesTest {
         ReduceOp op = mean ? ReduceOp.AVG : ReduceOp.SUM;
         communicator.run(
                 inPlace
-                        ? CollectiveCall.inPlace(collective, root, count, type, op, inputs)
-                        : CollectiveCall.outOfPlace(collective, root, count, type, op, inputs, outputs));
+                        ? CollectiveCall.of(collective, root, count, type, op, inputs)
+                        : CollectiveCall.of(collective, root, count, type, op, inputs)
+                                .into(outputs));
         long[] sums = expected[mean ? 1 : 0];
         for (int rank = 0; rank < ranks; rank++) {
             boolean receives = collective != Collective.REDUCE || rank == root;
@@ -111,7 +112,7 @@ class ExactCollectivesTest {
                     }
                 }
             }
-            // What is no result stays as it was.
+            // Memory outside the results stays as it was.
             for (int i = 0; i < inputElements; i++) {
                 if ((!inPlace || !receives || i < first || i >= first + count)
                         && bits(type, inputs.get(rank), i) != values[i][rank]) {

@@ -181,8 +181,8 @@ class FusedProgramsTest {
                         new CollectiveRequest(Collective.ALL_REDUCE, -1, 10_000, 4, inPlace, Long.MAX_VALUE));
                 ChunkCompiler compiler = new ChunkCompiler(schedule, false, 1024);
                 assertThat(schedule.chunks())
-                        .extracting(chunk ->
-                                Fusion.fuse(compiler.steps(chunk), DataType.F32, ReduceOp.SUM, false, 1024, ranks))
+                        .extracting(
+                                chunk -> Fusion.fuse(compiler.steps(chunk), DataType.F32, ReduceOp.SUM, 1024, ranks))
                         .allSatisfy(code -> {
                             assertThat(code).isInstanceOf(FusedCode.class);
                             assertThat(code.streams()).isEqualTo(2 * ranks);

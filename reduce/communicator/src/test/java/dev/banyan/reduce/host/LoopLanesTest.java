@@ -8,14 +8,12 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.math.BigInteger;
 import java.util.SplittableRandom;
 import jdk.incubator.vector.Vector;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The conversions of generated loops against those of the plain kernels. */
 class LoopLanesTest {
@@ -40,7 +38,7 @@ class LoopLanesTest {
     @ParameterizedTest
     @CsvSource({"F16, MIN", "F16, MAX", "BF16, MIN", "BF16, MAX"})
     void everyPairOfSomeSixteenBitFloatsIsOrdered(DataType type, ReduceOp op) {
-        LoopLanes lanes = LoopLanes.of(type, op, false);
+        LoopLanes lanes = LoopLanes.of(type, op);
         int infinity = type == DataType.F16 ? 0x7c00 : 0x7f80;
         short[] all = new short[1 << 16];
         for (int bits = 0; bits < all.length; bits++) {
@@ -80,7 +78,7 @@ class LoopLanesTest {
 
     @Test
     void roundedValuesAreThoseThatPackingWrites() {
-        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM, false);
+        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM);
         float[] values = values();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
@@ -92,130 +90,6 @@ class LoopLanesTest {
             assertThat(packed(rounded)).isEqualTo(packed(values));
             assertThat(rounded[3]).isEqualTo(0x1.02p-24f);
         }
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "I8, 2", "I8, 3", "I8, 7", "I8, 8", "I8, 17", "I8, 100", "I8, 256", "U8, 2", "U8, 7", "U8, 8", "U8, 255",
-        "U8, 256"
-    })
-    void meansOfBytesAreExact(DataType type, int ranks) {
-        LoopLanes lanes = LoopLanes.of(type, ReduceOp.SUM, true);
-        assertThat(LoopLanes.exist(type, true, ranks)).isTrue();
-        int least = type == DataType.U8 ? 0 : Byte.MIN_VALUE * ranks;
-        int greatest = type == DataType.U8 ? 255 * ranks : Byte.MAX_VALUE * ranks;
-        int stride = lanes.species().length();
-        short[] sums = new short[((greatest - least) / stride + 1) * stride];
-        short[] others = new short[sums.length];
-        byte[] expected = new byte[2 * sums.length];
-        for (int i = 0; i < sums.length; i++) {
-            int sum = Math.min(least + i, greatest);
-            int other = greatest + least - sum;
-            sums[i] = (short) sum;
-            others[i] = (short) other;
-            expected[2 * i] = (byte) (sum / ranks);
-            expected[2 * i + 1] = (byte) (other / ranks);
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment lower = arena.allocateFrom(ValueLayout.JAVA_SHORT, sums);
-            MemorySegment upper = arena.allocateFrom(ValueLayout.JAVA_SHORT, others);
-            PlainLanes parts = new PlainLanes(lanes.species());
-            Vector<Object> divisors = lanes.divisors(ranks);
-            for (long at = 0; at < lower.byteSize(); at += lanes.species().vectorByteSize()) {
-                VectorLanes.store(
-                        lanes.join(
-                                lanes.mean(parts.load(lower.address() + at), divisors),
-                                lanes.mean(parts.load(upper.address() + at), divisors)),
-                        lower.address() + at);
-            }
-            assertThat(lower.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(expected);
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource({"I8, 257", "U8, 257", "I32, 524289", "I64, 65537"})
-    void noVectorsExistWhereSumsAreTooLong(DataType type, int ranks) {
-        assertThat(LoopLanes.exist(type, true, ranks)).isFalse();
-        assertThat(LoopLanes.exist(type, true, ranks - 1)).isTrue();
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {2, 3, 7, 8, 17, 1000, 65_535, 1 << 19})
-    void meansOfIntegersAreExact(int ranks) {
-        LoopLanes lanes = LoopLanes.of(DataType.I32, ReduceOp.SUM, true);
-        SplittableRandom random = new SplittableRandom(ranks);
-        long[] sums = new long[1 << 14];
-        for (int i = 0; i < sums.length; i++) {
-            // Quotients just at and beside an integer.
-            long near = (long) random.nextInt() * ranks + random.nextInt(3) - 1;
-            sums[i] = Math.clamp(near, (long) Integer.MIN_VALUE * ranks, (long) Integer.MAX_VALUE * ranks);
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_LONG, sums);
-            PlainLanes parts = new PlainLanes(lanes.species());
-            Vector<Object> divisors = lanes.divisors(ranks);
-            for (long at = 0; at < wide.byteSize(); at += lanes.species().vectorByteSize()) {
-                Vector<Object> means = lanes.mean(parts.load(wide.address() + at), divisors);
-                VectorLanes.store(lanes.join(means, means), wide.address() + at);
-            }
-            int[] expected = new int[2 * sums.length];
-            for (int i = 0; i < sums.length; i++) {
-                expected[2 * i] = (int) (sums[i] / ranks);
-                expected[2 * i + 1] = expected[2 * i];
-            }
-            assertThat(wide.toArray(ValueLayout.JAVA_INT_UNALIGNED)).isEqualTo(expected);
-        }
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {2, 3, 7, 8, 15, 16, 17, 1000, 65_535, 1 << 16})
-    void meansOfLongIntegersAreExact(int ranks) {
-        LoopLanes lanes = LoopLanes.of(DataType.I64, ReduceOp.SUM, true);
-        assumeTrue(LoopLanes.exist(DataType.I64, true, ranks));
-        BigInteger divisor = BigInteger.valueOf(ranks);
-        BigInteger least = BigInteger.valueOf(Long.MIN_VALUE).multiply(divisor);
-        BigInteger greatest = BigInteger.valueOf(Long.MAX_VALUE).multiply(divisor);
-        SplittableRandom random = new SplittableRandom(ranks);
-        long[] sums = new long[1 << 14];
-        long[] uppers = new long[sums.length];
-        long[] expected = new long[sums.length];
-        for (int i = 0; i < sums.length; i++) {
-            // Quotients just at and beside an integer, some near zero, powers of two and the greatest ones.
-            BigInteger sum = BigInteger.valueOf(extreme(random))
-                    .multiply(divisor)
-                    .add(BigInteger.valueOf(random.nextInt(3) - 1))
-                    .max(least)
-                    .min(greatest);
-            expected[i] = sum.divide(divisor).longValueExact();
-            sums[i] = sum.longValue();
-            // Up to n - 1 are the carry of the lower halves.
-            uppers[i] = sum.shiftRight(32).longValueExact() - random.nextInt(ranks);
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment lower = arena.allocateFrom(ValueLayout.JAVA_LONG, sums);
-            MemorySegment upper = arena.allocateFrom(ValueLayout.JAVA_LONG, uppers);
-            PlainLanes longs = new PlainLanes(lanes.species());
-            for (long at = 0; at < lower.byteSize(); at += lanes.species().vectorByteSize()) {
-                VectorLanes.store(
-                        lanes.mean(
-                                longs.load(lower.address() + at),
-                                longs.load(upper.address() + at),
-                                lanes.divisors(ranks)),
-                        lower.address() + at);
-            }
-            assertThat(lower.toArray(ValueLayout.JAVA_LONG)).isEqualTo(expected);
-        }
-    }
-
-    private static long extreme(SplittableRandom random) {
-        long near = random.nextInt(5) - 2L;
-        return switch (random.nextInt(5)) {
-            case 0 -> near;
-            case 1 -> Long.MIN_VALUE + 2 + near;
-            case 2 -> Long.MAX_VALUE - 2 + near;
-            case 3 -> (1L << random.nextInt(64)) + near;
-            default -> random.nextLong();
-        };
     }
 
     private interface Widening {
@@ -232,7 +106,7 @@ class LoopLanesTest {
     }
 
     private static int[] widenedBrainFloats() {
-        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM, false);
+        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM);
         int[] all = new int[1 << 16];
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment elements = arena.allocate(2L * all.length);
@@ -255,7 +129,7 @@ class LoopLanesTest {
     }
 
     private static short[] packed(float[] values) {
-        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM, false);
+        LoopLanes lanes = LoopLanes.of(DataType.BF16, ReduceOp.SUM);
         PlainLanes floats = new PlainLanes(lanes.species());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment wide = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);

@@ -3,6 +3,7 @@ package dev.banyan.reduce.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -88,7 +89,8 @@ class StepListenerTest {
                         backend)) {
             backend.setListener(heard);
             List<MemorySegment> buffers = buffers(communicator);
-            communicator.broadcast(buffers, COUNT, DataType.F32, 1);
+            communicator.run(
+                    CollectiveCall.broadcast(buffers, COUNT, DataType.F32).root(1));
         }
         // A ring broadcast is a path: each rank but one sends to one rank, and each but the root gets from one.
         assertThat(heard.moves.stream()

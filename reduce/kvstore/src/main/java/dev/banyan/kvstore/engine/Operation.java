@@ -9,11 +9,11 @@ abstract class Operation implements Runnable {
     /** The next operation in the list that holds this one. An operation is in at most one list at a time. */
     @Nullable
     Operation next;
-    /** Whether the operation has run or was skipped. */
+    /** True if the operation has run or was skipped. */
     boolean ended;
     /** The number of queues that have not released it. Only the {@link Dispatcher} accesses it. */
     int heldBy;
-    /** How many operations were ready before. The {@link Dispatcher} writes it before the operation runs. */
+    /** The number of operations that were ready before. The {@link Dispatcher} writes it before the operation runs. */
     long readyOrder;
 
     /** Why no thread could run the operation, which is then skipped; only the {@link Dispatcher} writes it. */

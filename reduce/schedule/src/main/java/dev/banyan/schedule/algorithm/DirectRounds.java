@@ -82,7 +82,7 @@ final class DirectRounds {
         return false;
     }
 
-    /** Whether a device has links to those before it in its row and its column. */
+    /** Returns whether a device has links to those before it in its row and its column. */
     private boolean isLinked(int device, int at) {
         for (int before = at - at % width; before < at; before++) {
             if (links.weight(layout[before], device) <= 0) {

@@ -6,6 +6,7 @@ import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import dev.banyan.trees.packing.branching.GatherPacking;
 import dev.banyan.trees.packing.branching.RootedPacking;
+import java.util.function.IntFunction;
 
 /**
  * Makes packed trees. Implementations are safe for use from any thread and give equal packings for the same arguments.
@@ -21,17 +22,18 @@ public interface Packings {
 
     /** Returns the best packings of a network; every call makes them anew. */
     static Packings best(Network network) {
-        return best(network, Integer.MAX_VALUE);
+        return byTrees(network).apply(Integer.MAX_VALUE);
     }
 
     /**
-     * Returns the best packings of a network with few trees; every call makes them anew.
-     *
-     * @param maxTrees the greatest number of trees, of reduce_scatter and all_gather of those of one root; at least 1
+     * Returns a function from the greatest number of trees, of reduce_scatter and all_gather of those of one root, to
+     * the best packings of a network. Every call makes packings anew, but for what those of an allreduce have in
+     * common.
      */
-    static Packings best(Network network, int maxTrees) {
-        return (collective, root) -> switch (collective) {
-            case ALL_REDUCE -> AllReducePacking.of(network, maxTrees);
+    static IntFunction<Packings> byTrees(Network network) {
+        IntFunction<TreePacking> allReduce = AllReducePacking.byTrees(network);
+        return maxTrees -> (collective, root) -> switch (collective) {
+            case ALL_REDUCE -> allReduce.apply(maxTrees);
             case REDUCE -> RootedPacking.reduce(network, root, maxTrees);
             case BROADCAST -> RootedPacking.broadcast(network, root, maxTrees);
             case REDUCE_SCATTER -> GatherPacking.reduceScatter(network, maxTrees);

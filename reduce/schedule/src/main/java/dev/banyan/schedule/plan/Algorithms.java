@@ -25,24 +25,22 @@ import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.render.LevelText;
 import dev.banyan.trees.render.TreeDrawing;
 import dev.banyan.trees.ring.RingFinder;
-import java.util.Collections;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The algorithms of one machine. Each is made when it is first needed, and once. Safe for use from any thread.
+ * The algorithms of one machine. Each is made when it is first needed, and once. Not safe for use from several threads
+ * at once.
  */
 public final class Algorithms {
-    /** Which sums of floating-point numbers do not depend on size, algorithm, chunks and fusion. */
+    /** Chooses the sums of floating-point numbers that do not depend on size, algorithm, chunks and fusion. */
     public static final Setting<Reproducible> REPRODUCIBLE = Setting.of(
             "BANYAN_REPRODUCIBLE",
             "0, 1 or exact",
@@ -51,7 +49,7 @@ public final class Algorithms {
             "Makes the bits of a reduction independent of the size, the algorithm, the chunks and the fusion: 1 sums"
                     + " every element in the order of ranks; exact sums floats without rounding in between and rounds"
                     + " once, which makes them independent of the number of processes, too.");
-    /** Whether single trees and multi-trees are exact. */
+    /** Makes single trees and multi-trees exact. */
     public static final Setting<Boolean> TREE_BACKTRACK = Setting.flag(
             "MXNET_KVSTORE_TREE_BACKTRACK",
             false,
@@ -78,9 +76,9 @@ public final class Algorithms {
 
     private final Machine machine;
     private final Config config;
-    private final @Nullable SavedPlans saved;
-    private final ConcurrentMap<Kind, TreeAlgorithm> made = new ConcurrentHashMap<>();
-    private final Map<TreePacking, List<LogicalLink>> links = Collections.synchronizedMap(new IdentityHashMap<>());
+    private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
+    private final Map<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
+    private @Nullable IntFunction<Packings> packings;
 
     /** The key of an algorithm. Its methods are spelled out, since those of records take milliseconds at first. */
     private record Kind(AlgorithmChoice choice, int maxTrees) {
@@ -95,11 +93,9 @@ public final class Algorithms {
         }
     }
 
-    /** @param saved the trees of earlier processes; null for none */
-    Algorithms(Machine machine, Config config, @Nullable SavedPlans saved) {
+    Algorithms(Machine machine, Config config) {
         this.machine = machine;
         this.config = config;
-        this.saved = saved;
     }
 
     private static double penalty(String text) {
@@ -142,22 +138,6 @@ public final class Algorithms {
                                 machine, IntStream.range(0, machine.size()).toArray())));
     }
 
-    /** Makes the algorithms of earlier choices, which the first calls will probably need, and a schedule of each. */
-    void prepare(List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices) {
-        Set<AlgorithmConfig> prepared = new HashSet<>();
-        for (Map.Entry<CollectiveRequest, AlgorithmConfig> known : choices) {
-            AlgorithmConfig choice = known.getValue();
-            if (prepared.add(choice.withChunkBytes(Long.MAX_VALUE))) {
-                try {
-                    ordered(get(choice)).schedule(known.getKey());
-                    links(choice, known.getKey());
-                } catch (RuntimeException e) {
-                    LOG.debug("{} cannot be planned ahead", known, e);
-                }
-            }
-        }
-    }
-
     private TreeAlgorithm make(AlgorithmChoice choice, int maxTrees) {
         return switch (choice) {
             case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(0));
@@ -179,11 +159,12 @@ public final class Algorithms {
     }
 
     private Packings packings(int maxTrees) {
-        Network network = Network.of(machine);
-        network.warnings().forEach(LOG::warn);
-        Packings best = saved == null
-                ? Packings.best(network, maxTrees)
-                : new SavedPackings(saved, network, maxTrees, Packings.best(network, maxTrees));
+        if (packings == null) {
+            Network network = Network.of(machine);
+            network.warnings().forEach(LOG::warn);
+            packings = Packings.byTrees(network);
+        }
+        Packings best = packings.apply(maxTrees);
         return !config.get(LOG_TREE)
                 ? best
                 : (collective, root) -> {

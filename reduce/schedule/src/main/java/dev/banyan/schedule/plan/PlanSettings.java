@@ -17,7 +17,6 @@ public final class PlanSettings implements SettingProvider {
                 Algorithms.TREE_BACKTRACK,
                 Algorithms.LINK_USAGE_PENALTY,
                 Algorithms.SEED,
-                Algorithms.LOG_TREE,
-                SavedPlans.ENABLED);
+                Algorithms.LOG_TREE);
     }
 }

@@ -7,7 +7,6 @@ import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
-import dev.banyan.trees.Tree;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.List;
 import java.util.Map;
@@ -38,12 +37,7 @@ import org.slf4j.LoggerFactory;
  *     dev.banyan.trees.packing.ForestCost}.
  * </ol>
  *
- * <p>Algorithms and times of the model are kept. With the simulator, all first decisions for the 157 keys of resnet-50
- * in a fresh JVM on two busy cores took 2.3 s of their thread on p3.16xlarge, 3.4 s on mi250x8, 3.1 s on dgx-2 and 5.2
- * s on p2.16xlarge; packings of few trees are 0.7 s of the first and 2.7 s of the last. A planner of {@link #of} keeps
- * the choices and packed trees that it finds in the user's cache folder. From when the planner is created, a thread of
- * its own makes those of earlier processes again; if there are none, it makes the packed trees that a first allreduce
- * needs. Not safe for use from several threads at once.
+ * <p>Algorithms and times of the model are kept. Not safe for use from several threads at once.
  */
 public final class Planner {
     /** The default of the array bound, in elements. */
@@ -55,7 +49,7 @@ public final class Planner {
             "Names the algorithm of every collective, or several by size: star:4K,single-tree@64K:1M,packing/8 is the"
                     + " star up to 4 KiB (of the larger of a rank's buffers), a single tree in chunks of 64 KiB up to"
                     + " 1 MiB, and at most 8 packed trees above. nccl is the NCCL of the machine, on GPUs alone.");
-    /** Whether the automatic choice uses trees. */
+    /** Lets the automatic choice use trees. */
     public static final Setting<Boolean> USE_TREE = Setting.flag(
             "MXNET_KVSTORE_USETREE",
             true,
@@ -79,9 +73,6 @@ public final class Planner {
             Long.MAX_VALUE,
             "Limits the length of a chunk, the unit of pipelining, where BANYAN_ALGORITHM names none by @CHUNK; auto"
                     + " leaves it to the backend or the model.");
-
-    /** Elements of a call that is planned ahead where nothing is known of calls. */
-    private static final long LIKELY_COUNT = 4 << 20;
 
     /** With more devices, it takes too long to try trees, rings and schedules. */
     static final int MOST_MODELLED = 16;
@@ -107,7 +98,6 @@ public final class Planner {
     private final Map<Collective, SizeRules> tuned;
     private final Algorithms algorithms;
     private final Prices prices;
-    private final @Nullable SavedPlans saved;
     private final @Nullable Supplier<CostModel> model;
     private @Nullable FastestChoice fastest;
     private final Execution execution;
@@ -130,38 +120,17 @@ public final class Planner {
      * @param model predicts on that machine and platform; null for none
      */
     public Planner(Machine machine, Config config, @Nullable CostModel model, Platform platform) {
-        this(machine, config, model == null ? null : () -> model, null, platform);
+        this(machine, config, platform, model == null ? null : () -> model);
     }
 
-    /**
-     * @param model makes the model when it is first needed; null for none
-     * @param saved the plans of earlier processes; null for none
-     */
-    Planner(
-            Machine machine,
-            Config config,
-            @Nullable Supplier<CostModel> model,
-            @Nullable SavedPlans saved,
-            Platform platform) {
+    /** @param model makes the model when it is first needed; null for none */
+    private Planner(Machine machine, Config config, Platform platform, @Nullable Supplier<CostModel> model) {
         execution = platform.execution();
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
         tuned = tuned(machine, config, platform);
-        this.saved = saved;
         this.model = machine.size() > 1 ? model : null;
-        algorithms = new Algorithms(machine, config, saved);
-        prices = new Prices(machine, algorithms::get);
-    }
-
-    /** Creates a planner for another thread, which shares the algorithms of a planner and saves no choices. */
-    private Planner(Planner sharing) {
-        machine = sharing.machine;
-        config = sharing.config;
-        execution = sharing.execution;
-        tuned = sharing.tuned;
-        model = sharing.model;
-        algorithms = sharing.algorithms;
-        saved = null;
+        algorithms = new Algorithms(machine, config);
         prices = new Prices(machine, algorithms::get);
     }
 
@@ -203,39 +172,12 @@ public final class Planner {
         Optional<CostModel.Provider> found = machine.size() < 2 || execution == Execution.LOOPS
                 ? Optional.empty()
                 : ServiceLoader.load(CostModel.Provider.class).findFirst();
-        if (found.isEmpty()) {
-            return new Planner(machine, config, null, null, platform);
-        }
-        CostModel.Provider provider = found.get();
-        Optional<SavedPlans> saved = SavedPlans.of(
+        return new Planner(
                 machine,
                 config,
-                provider.getClass().getName() + " " + execution,
-                List.of(Planner.class, Tree.class, Machine.class, provider.getClass()));
-        Planner planner =
-                new Planner(machine, config, () -> provider.on(machine, execution), saved.orElse(null), platform);
-        saved.ifPresent(plans ->
-                Thread.ofPlatform().daemon().name("banyan-planner").start(() -> planner.prepare(plans.choices())));
-        return planner;
-    }
-
-    /**
-     * Makes what the first calls will probably need. Safe for use beside one thread that plans.
-     *
-     * @param choices of earlier processes
-     */
-    void prepare(List<Map.Entry<CollectiveRequest, AlgorithmConfig>> choices) {
-        if (!choices.isEmpty()) {
-            algorithms.prepare(choices);
-            return;
-        }
-        CollectiveRequest likely =
-                new CollectiveRequest(Collective.ALL_REDUCE, -1, LIKELY_COUNT, Float.BYTES, true, Long.MAX_VALUE);
-        try {
-            AlgorithmConfig _ = new Planner(this).choose(likely);
-        } catch (RuntimeException e) {
-            LOG.debug("{} cannot be planned ahead", likely, e);
-        }
+                platform,
+                found.<Supplier<CostModel>>map(provider -> () -> provider.on(machine, execution))
+                        .orElse(null));
     }
 
     /**
@@ -316,15 +258,7 @@ public final class Planner {
     }
 
     private AlgorithmConfig modelled(List<AlgorithmChoice> candidates, CollectiveRequest request) {
-        Optional<AlgorithmConfig> known = saved == null ? Optional.empty() : saved.choice(request);
-        if (known.isPresent()) {
-            return known.get();
-        }
-        AlgorithmConfig choice = Objects.requireNonNull(fastest()).of(candidates, request);
-        if (saved != null) {
-            saved.put(request, choice);
-        }
-        return choice;
+        return Objects.requireNonNull(fastest()).of(candidates, request);
     }
 
     private AlgorithmConfig tuned(CollectiveRequest request) {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * ordered by channels, if need be by channels without data.
  */
 final class LaneCompiler {
-    /** What a step has written to a location, or what was there at the start. */
+    /** The value that a step has written to a location, or that was there at the start. */
     private static final class Value {
         private final Location location;
         /** The step, or -1. */
@@ -159,7 +159,7 @@ final class LaneCompiler {
         }
     }
 
-    /** Whether a step gets a source over a channel. */
+    /** Returns whether a step gets a source over a channel. */
     private boolean isSent(int s, int source) {
         return sources[s][source].location.rank() != rank(s) || copied.contains(new Read(s, source));
     }

@@ -66,7 +66,7 @@ public final class ProgramVerifier {
         }
     }
 
-    /** Whether what is at an operand has been completed; what no move has written has not. */
+    /** Returns whether what is at an operand has been completed; what no move has written has not. */
     private void checkMeans(int index, Lane lane) {
         Map<Operand, Boolean> isComplete = new HashMap<>();
         for (Move move : lane.moves()) {

@@ -239,7 +239,7 @@ class PlannerTest {
                 return 0;
             }
         };
-        Algorithms algorithms = new Algorithms(P3, Config.defaults(), null);
+        Algorithms algorithms = new Algorithms(P3, Config.defaults());
         FastestChoice fastest = new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size());
         for (int size = 1; size <= 1_500; size++) {
             fastest.of(List.of(AlgorithmChoice.values()).subList(1, 4), request(Collective.ALL_REDUCE, 1000L * size));

@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.InputException;
 import dev.banyan.study.measured.Lines.Word;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,9 +25,9 @@ public final class NcclSweepReader {
     /**
      * Reads a file.
      *
-     * @throws MeasuredException if it can't be read or understood
+     * @throws InputException if it can't be read or understood
      */
-    public static Sweep read(Path file) {
+    public static MeasuredSweep read(Path file) {
         return new NcclSweepReader(Lines.read(file)).sweep();
     }
 
@@ -34,13 +35,13 @@ public final class NcclSweepReader {
      * Reads a text.
      *
      * @param source what to call the text in messages, e.g. the file's name
-     * @throws MeasuredException if it can't be understood
+     * @throws InputException if it can't be understood
      */
-    static Sweep parse(String source, String text) {
+    static MeasuredSweep parse(String source, String text) {
         return new NcclSweepReader(Lines.of(source, text)).sweep();
     }
 
-    private Sweep sweep() {
+    private MeasuredSweep sweep() {
         for (int line = 0; line < lines.lines().size(); line++) {
             String text = lines.lines().get(line);
             String low = text.strip().toLowerCase(Locale.ROOT);
@@ -51,14 +52,14 @@ public final class NcclSweepReader {
                 return console(line, columns(Lines.words(low.replaceFirst("#", " "))));
             }
         }
-        throw new MeasuredException(lines.source(), 0, 0, "holds no sweep" + NEED);
+        throw new InputException(lines.source(), 0, 0, "holds no sweep" + NEED);
     }
 
     private static List<String> columns(List<Word> words) {
         return words.stream().map(Word::text).toList();
     }
 
-    private Sweep commas(int heading, List<String> columns) {
+    private MeasuredSweep commas(int heading, List<String> columns) {
         int time = columns.indexOf("oop_time_us");
         if (time < 0) {
             time = columns.indexOf("time_us");
@@ -66,7 +67,7 @@ public final class NcclSweepReader {
         if (time < 0) {
             throw lines.wrong(heading, 0, "the heading has no column oop_time_us" + NEED);
         }
-        List<Sweep.Row> rows = new ArrayList<>();
+        List<MeasuredSweep.Row> rows = new ArrayList<>();
         for (int line = heading + 1; line < lines.lines().size(); line++) {
             String text = lines.lines().get(line);
             if (text.isBlank() || text.startsWith("#")) {
@@ -83,9 +84,9 @@ public final class NcclSweepReader {
     }
 
     /** Columns are counted from the end: reductions and roots may be blank. */
-    private Sweep console(int heading, List<String> columns) {
+    private MeasuredSweep console(int heading, List<String> columns) {
         int fromEnd = columns.size() - columns.indexOf("time");
-        List<Sweep.Row> rows = new ArrayList<>();
+        List<MeasuredSweep.Row> rows = new ArrayList<>();
         for (int line = heading + 1; line < lines.lines().size(); line++) {
             List<Word> words = Lines.words(lines.lines().get(line));
             if (words.isEmpty() || !words.getFirst().text().matches("[0-9]+")) {
@@ -100,14 +101,14 @@ public final class NcclSweepReader {
         return sweepOf(heading, rows);
     }
 
-    private Sweep sweepOf(int heading, List<Sweep.Row> rows) {
+    private MeasuredSweep sweepOf(int heading, List<MeasuredSweep.Row> rows) {
         if (rows.isEmpty()) {
             throw lines.wrong(heading, 0, "no row follows this heading" + NEED);
         }
-        return new Sweep(lines.source(), rows);
+        return new MeasuredSweep(lines.source(), rows);
     }
 
-    private void add(int line, Word size, Word time, List<Sweep.Row> rows) {
+    private void add(int line, Word size, Word time, List<MeasuredSweep.Row> rows) {
         if (!size.text().matches("[0-9]{1,18}")) {
             throw lines.wrong(
                     line,
@@ -120,7 +121,7 @@ public final class NcclSweepReader {
             throw lines.wrong(line, time.column(), "a time of 0 us; measure with more iterations");
         }
         if (bytes > 0) {
-            rows.add(new Sweep.Row(bytes, us));
+            rows.add(new MeasuredSweep.Row(bytes, us));
         }
     }
 }

@@ -4,6 +4,7 @@ import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.program.HubPacking;
+import java.util.function.IntFunction;
 
 /**
  * Trees for an allreduce: each carries a share of the data up to its root and the sum back down.
@@ -38,23 +39,35 @@ public final class AllReducePacking {
      * @throws IllegalArgumentException if {@code maxTrees} is less than 1
      */
     public static TreePacking of(Network network, int maxTrees) {
-        if (maxTrees < 1) {
-            throw new IllegalArgumentException("at most " + maxTrees + " trees are asked for; allow at least 1");
-        }
-        TreePacking best = fastest(network, maxTrees);
-        return ChainPacking.of(network, best.bound())
-                .filter(chains ->
-                        chains.trees().size() <= maxTrees && chains.rateGbs().compareTo(best.rateGbs()) >= 0)
-                .orElse(best);
+        return byTrees(network).apply(maxTrees);
     }
 
-    private static TreePacking fastest(Network network, int maxTrees) {
+    /**
+     * Returns a function from the greatest number of trees to the {@linkplain #of(Network, int) best packing}. It makes
+     * once what packings of several numbers have in common, and nothing before it is called. Safe for use from any
+     * thread.
+     */
+    public static IntFunction<TreePacking> byTrees(Network network) {
+        IntFunction<TreePacking> fastest = fastest(network);
+        return maxTrees -> {
+            if (maxTrees < 1) {
+                throw new IllegalArgumentException("at most " + maxTrees + " trees are asked for; allow at least 1");
+            }
+            TreePacking best = fastest.apply(maxTrees);
+            return ChainPacking.of(network, best.bound())
+                    .filter(chains -> chains.trees().size() <= maxTrees
+                            && chains.rateGbs().compareTo(best.rateGbs()) >= 0)
+                    .orElse(best);
+        };
+    }
+
+    private static IntFunction<TreePacking> fastest(Network network) {
         if (AllReduceBound.isOneSwitch(network)) {
-            return StarPacking.of(network, maxTrees);
+            return maxTrees -> StarPacking.of(network, maxTrees);
         }
         if (network.direct() && network.symmetric()) {
-            return SpanningTreePacking.of(network, maxTrees);
+            return new SpanningTreePacking(network)::ofAtMost;
         }
-        return HubPacking.of(network, maxTrees);
+        return new HubPacking(network)::ofAtMost;
     }
 }

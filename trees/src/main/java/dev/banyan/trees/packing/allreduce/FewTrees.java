@@ -1,5 +1,8 @@
 package dev.banyan.trees.packing.allreduce;
 
+import dev.banyan.trees.internal.Basis;
+import dev.banyan.trees.internal.CommonFractions;
+import dev.banyan.trees.internal.PackingSimplex;
 import dev.banyan.trees.network.DuplexLinks;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -7,13 +10,10 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
-import org.ojalgo.optimisation.Expression;
-import org.ojalgo.optimisation.ExpressionsBasedModel;
-import org.ojalgo.optimisation.Optimisation;
-import org.ojalgo.optimisation.Variable;
 
 /**
  * The best forest found of at most k trees. To take less than all that the links can carry needs fewer trees, so
@@ -27,13 +27,13 @@ final class FewTrees {
     /** Has no factor in common with 100. */
     private static final int STEP = 37;
     /** Forests made for all that the links can carry. */
-    private static final int AT_WHOLE = 40;
+    private static final int AT_WHOLE = 20;
     /** Forests made for each percent. */
-    private static final int ROUNDS = 4;
+    private static final int ROUNDS = 1;
     /** Work after which no further forest is made; some seconds. */
     private static final long ENOUGH_WORK = 50_000_000;
-    /** Greatest denominator of the weights that the linear program, in floating point, is taken to mean. */
-    private static final int DENOMINATOR = 1_000_000;
+    /** Above what rounding and the capacities raised by {@link PackingSimplex} can bring about. */
+    private static final double ROUNDING = 5e-7;
 
     private final DuplexLinks links;
     private final List<LinkForest> forests = new ArrayList<>();
@@ -68,7 +68,7 @@ final class FewTrees {
         work += peel.work();
     }
 
-    /** Of the trees whose narrowest link is the widest possible, the least deep one found. */
+    /** Returns the least deep tree found among those whose narrowest link is the widest possible. */
     private LinkTree widest() {
         long[] widths = IntStream.range(0, links.links())
                 .mapToLong(links::capacity)
@@ -119,19 +119,29 @@ final class FewTrees {
         Set<List<LinkTree>> seen = new HashSet<>();
         LinkForest best = forests.getFirst();
         BigFraction bestRate = best.rate(links);
+        double enough = 0;
         for (LinkForest forest : forests) {
             List<LinkTree> trees = heaviest(forest, maxTrees);
             if (seen.add(trees)) {
-                LinkForest shared = withBestShares(trees);
+                Basis<LinkTree> basis = new PackingSimplex<LinkTree>(capacities()).pack(trees);
+                if (basis.total() < enough) {
+                    continue;
+                }
+                LinkForest shared = withExactShares(basis);
                 BigFraction rate = shared.rate(links);
                 int difference = rate.compareTo(bestRate);
                 if (difference > 0 || (difference == 0 && shared.cost() < best.cost())) {
                     best = shared;
                     bestRate = rate;
+                    enough = basis.total() * (1 - ROUNDING);
                 }
             }
         }
         return best;
+    }
+
+    private long[] capacities() {
+        return IntStream.range(0, links.links()).mapToLong(links::capacity).toArray();
     }
 
     private static List<LinkTree> heaviest(LinkForest forest, int count) {
@@ -145,35 +155,17 @@ final class FewTrees {
                 .toList();
     }
 
-    private LinkForest withBestShares(List<LinkTree> trees) {
-        ExpressionsBasedModel model = new ExpressionsBasedModel();
-        Expression[] load = new Expression[links.links()];
-        for (int t = 0; t < trees.size(); t++) {
-            Variable weight = model.addVariable("tree " + t).lower(0).weight(1);
-            for (int i = 0; i < trees.get(t).size(); i++) {
-                int link = trees.get(t).link(i);
-                if (load[link] == null) {
-                    load[link] = model.addExpression("link " + link).upper(links.capacity(link));
-                }
-                load[link].set(weight, 1);
-            }
-        }
-        Optimisation.Result result = model.maximise();
-        if (!result.getState().isOptimal()) {
-            throw new IllegalStateException("no shares for trees: the linear program ended as " + result.getState());
-        }
-        double sum = IntStream.range(0, trees.size())
-                .mapToDouble(result::doubleValue)
-                .sum();
+    private static LinkForest withExactShares(Basis<LinkTree> basis) {
+        CommonFractions amounts =
+                Objects.requireNonNull(basis.exactAmounts(), "the basis of a few trees is small and feasible");
         List<LinkTree> used = new ArrayList<>();
-        List<BigFraction> shares = new ArrayList<>();
-        for (int t = 0; t < trees.size(); t++) {
-            BigFraction share = BigFraction.from(result.doubleValue(t) / sum, DENOMINATOR);
-            if (share.signum() > 0) {
-                used.add(trees.get(t));
-                shares.add(share);
+        List<BigFraction> weights = new ArrayList<>();
+        for (int t = 0; t < basis.columns().size(); t++) {
+            if (amounts.numerator(t).signum() > 0) {
+                used.add(basis.columns().get(t));
+                weights.add(BigFraction.of(amounts.numerator(t), amounts.denominator()));
             }
         }
-        return new LinkForest(used, shares);
+        return new LinkForest(used, weights);
     }
 }

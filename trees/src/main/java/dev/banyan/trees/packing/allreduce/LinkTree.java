@@ -2,11 +2,12 @@ package dev.banyan.trees.packing.allreduce;
 
 import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.internal.Column;
 import dev.banyan.trees.network.DuplexLinks;
 import java.util.Arrays;
 
 /** A spanning tree as a set of links, with its centre: the rank from which it is the least deep. Immutable. */
-final class LinkTree {
+final class LinkTree implements Column {
     private final int[] links;
     private final int depth;
     private final int[] parents;
@@ -51,14 +52,20 @@ final class LinkTree {
         return parents;
     }
 
-    /** Number of links, one less than ranks. */
-    int size() {
+    /** Returns the number of links, one less than ranks. */
+    @Override
+    public int wiresUsed() {
         return links.length;
     }
 
-    /** A link, ascending. */
-    int link(int index) {
+    @Override
+    public int wire(int index) {
         return links[index];
+    }
+
+    @Override
+    public int uses(int index) {
+        return 1;
     }
 
     /** Links from the centre to the rank furthest from it. */

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Trees for an allreduce over direct links that are equally wide both ways: spanning trees that fill the
@@ -37,20 +38,32 @@ final class SpanningTreePacking {
             new TreePeel.Taste(4, 2, 3, 1),
             new TreePeel.Taste(2, 8, 1, 0.3));
 
-    private SpanningTreePacking() {}
+    private final Network network;
+    private final DuplexLinks links;
+    private final Bound bound;
+    private final BigFraction tau;
+    private @Nullable LinkForest whole;
+    private @Nullable FewTrees few;
 
-    /**
-     * The optimal packing, or the best found of at most so many trees.
-     *
-     * @throws IllegalArgumentException if the network has forwarders, or links wider one way than the other
-     */
-    static TreePacking of(Network network, int maxTrees) {
-        DuplexLinks links = DuplexLinks.of(network);
-        Bound bound = AllReduceBound.of(network);
-        BigFraction tau = bound.gbs().divide(network.unitGbs());
-        LinkForest forest = whole(links, tau);
+    /** @throws IllegalArgumentException if the network has forwarders, or links wider one way than the other */
+    SpanningTreePacking(Network network) {
+        this.network = network;
+        links = DuplexLinks.of(network);
+        bound = AllReduceBound.of(network);
+        tau = bound.gbs().divide(network.unitGbs());
+    }
+
+    /** Returns the optimal packing, or the best found of at most so many trees. */
+    synchronized TreePacking ofAtMost(int maxTrees) {
+        LinkForest forest = whole;
+        if (forest == null) {
+            forest = whole = whole(links, tau);
+        }
         if (forest.trees().size() > maxTrees) {
-            forest = new FewTrees(links, tau, forest).best(maxTrees);
+            if (few == null) {
+                few = new FewTrees(links, tau, forest);
+            }
+            forest = few.best(maxTrees);
         }
         BigFraction weight = forest.weight();
         List<PackedTree> trees = new ArrayList<>();

@@ -134,7 +134,7 @@ final class SpreadSearch {
                 .toList();
     }
 
-    /** Whether no tree can be spared, nor made shallower. */
+    /** Returns whether no tree can be spared, nor made shallower. */
     private boolean isBest() {
         return !found.isEmpty()
                 && found.getLast().depth() == 1

@@ -1,5 +1,6 @@
 package dev.banyan.trees.packing.program;
 
+import dev.banyan.trees.internal.PackingSimplex;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -10,7 +11,6 @@ import org.jspecify.annotations.Nullable;
  * than 1: the packing is optimal then. Deterministic. Not safe for use from several threads at once.
  */
 final class ColumnGeneration {
-    private static final double TOLERANCE = 1e-10;
     /** Trees are found by prices half-way to the best ones; that took the fewest steps. */
     private static final double TRUST = 0.5;
     /** Few bits, which leaves ties to choose from. */
@@ -25,7 +25,7 @@ final class ColumnGeneration {
         wires = paths.wires();
     }
 
-    /** Whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
+    /** Returns whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
     boolean canComeFirst(PriceBound prices) {
         return prices.greatest() < paths.greatestPrice() / (8 * SECOND_PRICES_TO_ONE);
     }
@@ -45,13 +45,13 @@ final class ColumnGeneration {
      * what is packed decide between these.
      */
     FloatPacking run(TreePricing pricing, @Nullable PriceBound first, Effort effort) {
-        PackingSimplex simplex = new PackingSimplex(wires);
+        PackingSimplex<RoutedTree> simplex = new PackingSimplex<>(wires.capacities());
         BestPrices best = new BestPrices(wires);
         long operations =
                 paths.operations() + pricing.operations(wires.network().ranks());
         boolean optimal = false;
         while (!optimal && effort.spend(simplex.operations())) {
-            if (simplex.dropOverpaid(TOLERANCE)) {
+            if (simplex.dropOverpaid()) {
                 continue;
             }
             RoutedTree tree = null;
@@ -61,7 +61,7 @@ final class ColumnGeneration {
                 RoutedTree cheapest = cheapest(pricing, first, prices);
                 if (cheapest != null) {
                     best.offer(prices, cheapest.cost(prices));
-                    tree = cheapest.cost(simplex.prices()) < 1 - TOLERANCE ? cheapest : null;
+                    tree = simplex.isWorth(cheapest) ? cheapest : null;
                 }
             }
             optimal = tree == null;
@@ -70,7 +70,7 @@ final class ColumnGeneration {
                 simplex.enter(tree);
             }
         }
-        return simplex.packing(optimal ? simplex.prices() : best.prices(), optimal);
+        return new FloatPacking(simplex.basis(), optimal ? simplex.prices() : best.prices(), optimal);
     }
 
     private @Nullable RoutedTree cheapest(TreePricing pricing, @Nullable PriceBound first, double[] prices) {

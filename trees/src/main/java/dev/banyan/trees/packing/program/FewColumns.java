@@ -1,5 +1,6 @@
 package dev.banyan.trees.packing.program;
 
+import dev.banyan.trees.internal.PackingSimplex;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;

@@ -5,6 +5,7 @@ import dev.banyan.trees.packing.TreePacking;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The optimal allreduce packing on any network: through hubs and relays, over NVLink and PCIe at once, over
@@ -59,7 +60,24 @@ public final class HubPacking {
     private final ColumnGeneration generation;
     private final long effort;
 
-    private HubPacking(Network network, long effort) {
+    /**
+     * The best packing.
+     *
+     * @param selection the trees from which some are left out if fewer are asked for
+     * @param alternatives further trees that may be part of an optimal packing
+     */
+    private record Found(PriceBound bound, FloatPacking selection, WeightedTrees trees, List<TreeShape> alternatives) {}
+
+    private @Nullable Found found;
+    private @Nullable List<WeightedTrees> fewer;
+
+    /** Packs nothing yet. */
+    public HubPacking(Network network) {
+        this(network, EFFORT);
+    }
+
+    /** @param effort elementary operations, roughly; at least 1 */
+    HubPacking(Network network, long effort) {
         this.effort = effort;
         wires = new Wires(network);
         paths = new PricedPaths(wires);
@@ -68,44 +86,44 @@ public final class HubPacking {
     }
 
     /**
-     * The optimal packing, or the best found of at most so many trees.
+     * Returns the optimal packing, or the best found of at most so many trees.
      *
      * @param maxTrees at least 1; more trees are never slower
      */
-    public static TreePacking of(Network network, int maxTrees) {
-        return of(network, maxTrees, EFFORT);
+    public synchronized TreePacking ofAtMost(int maxTrees) {
+        if (found == null) {
+            found = find();
+        }
+        Found all = found;
+        if (all.trees.count() <= maxTrees) {
+            return all.trees.packing(all.bound.bound());
+        }
+        if (fewer == null) {
+            fewer = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
+                    .everFewer(all.selection, all.alternatives).stream()
+                            .map(selection -> WeightedTrees.of(selection, wires))
+                            .toList();
+        }
+        return fewer.stream()
+                .filter(trees -> trees.count() <= maxTrees)
+                .max(Comparator.comparing(WeightedTrees::rateUnits))
+                .orElseThrow()
+                .packing(all.bound.bound());
     }
 
-    /**
-     * The best packing found with so much effort.
-     *
-     * @param effort elementary operations, roughly; at least 1
-     */
-    static TreePacking of(Network network, int maxTrees, long effort) {
-        return new HubPacking(network, effort).pack(maxTrees);
-    }
-
-    private TreePacking pack(int maxTrees) {
-        FloatPacking found = generation.run(anyTree, new Effort(effort));
-        PriceBound bound = bound(found);
-        WeightedTrees trees = WeightedTrees.of(found, wires);
+    private Found find() {
+        FloatPacking packing = generation.run(anyTree, new Effort(effort));
+        PriceBound bound = bound(packing);
+        WeightedTrees trees = WeightedTrees.of(packing, wires);
         List<TreeShape> alternatives = alternatives(bound);
-        FloatPacking selection = found;
-        if (found.optimal()) {
-            selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
-                    .withoutLoss(found, alternatives, bound);
-            WeightedTrees chosen = WeightedTrees.of(selection, wires);
-            trees = chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees;
+        if (!packing.optimal()) {
+            return new Found(bound, packing, trees, alternatives);
         }
-        if (trees.count() > maxTrees) {
-            trees = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
-                    .everFewer(selection, alternatives).stream()
-                            .map(fewer -> WeightedTrees.of(fewer, wires))
-                            .filter(fewer -> fewer.count() <= maxTrees)
-                            .max(Comparator.comparing(WeightedTrees::rateUnits))
-                            .orElseThrow();
-        }
-        return trees.packing(bound.bound());
+        FloatPacking selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
+                .withoutLoss(packing, alternatives, bound);
+        WeightedTrees chosen = WeightedTrees.of(selection, wires);
+        return new Found(
+                bound, selection, chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees, alternatives);
     }
 
     /** The trees found that may be part of an optimal packing. */
@@ -117,7 +135,7 @@ public final class HubPacking {
     }
 
     private PriceBound bound(FloatPacking packing) {
-        long[] prices = packing.optimal() ? ExactBasis.prices(packing, wires, paths.greatestPrice()) : null;
+        long[] prices = packing.optimal() ? packing.basis().exactPrices(paths.greatestPrice()) : null;
         if (prices == null) {
             double scale = paths.scale();
             prices = new long[wires.count()];

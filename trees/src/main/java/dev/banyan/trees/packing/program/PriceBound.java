@@ -33,7 +33,7 @@ final class PriceBound {
                 .cost(paths));
     }
 
-    /** Whether the cheapest tree costs anything; else there is no bound. */
+    /** Returns whether the cheapest tree costs anything; else there is no bound. */
     boolean bounds() {
         return cheapestTree > 0;
     }
@@ -62,7 +62,7 @@ final class PriceBound {
         paths.find(prices);
     }
 
-    /** Whether no tree is cheaper than this one under the prices that {@link #findPaths} set. */
+    /** Returns whether no tree is cheaper than this one under the prices that {@link #findPaths} set. */
     boolean isCheapest(TreeShape tree, PricedPaths paths) {
         return paths.price(tree.cost(paths)) == cheapestTree;
     }

@@ -1,11 +1,12 @@
 package dev.banyan.trees.packing.program;
 
+import dev.banyan.trees.internal.Column;
 import java.util.Arrays;
 
 /**
  * A tree with one path for each of its transfers: a column of the linear program. Immutable.
  */
-final class RoutedTree {
+final class RoutedTree implements Column {
     private final TreeShape shape;
     private final int[][] paths;
     private final int[] wires;
@@ -63,27 +64,19 @@ final class RoutedTree {
         return paths[transfer];
     }
 
-    /** How many different wires it loads. */
-    int wiresUsed() {
+    @Override
+    public int wiresUsed() {
         return wires.length;
     }
 
-    /** A wire that it loads, ascending. */
-    int wire(int index) {
+    @Override
+    public int wire(int index) {
         return wires[index];
     }
 
-    /** How many of its transfers cross that wire. */
-    int uses(int index) {
+    /** Returns the number of its transfers that cross a wire. */
+    @Override
+    public int uses(int index) {
         return uses[index];
-    }
-
-    /** Sum of the prices of all wires that it loads. */
-    double cost(double[] prices) {
-        double sum = 0;
-        for (int i = 0; i < wires.length; i++) {
-            sum += uses[i] * prices[wires[i]];
-        }
-        return sum;
     }
 }

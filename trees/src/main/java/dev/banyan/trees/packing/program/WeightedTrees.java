@@ -2,6 +2,8 @@ package dev.banyan.trees.packing.program;
 
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.internal.Basis;
+import dev.banyan.trees.internal.CommonFractions;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
@@ -37,11 +39,12 @@ final class WeightedTrees {
     /** The exact amounts of a basis where it has any and none is negative; else its rounded ones. */
     static WeightedTrees of(FloatPacking packing, Wires wires) {
         WeightedTrees trees = new WeightedTrees(wires);
-        CommonFractions exact = ExactBasis.amounts(packing, wires);
-        for (int i = 0; i < packing.trees().size(); i++) {
-            long rounded = Math.round(Math.scalb(packing.amount(i) / packing.total(), 40));
+        Basis<RoutedTree> basis = packing.basis();
+        CommonFractions exact = basis.exactAmounts();
+        for (int i = 0; i < basis.columns().size(); i++) {
+            long rounded = Math.round(Math.scalb(basis.amount(i) / packing.total(), 40));
             trees.add(
-                    packing.trees().get(i),
+                    basis.columns().get(i),
                     exact != null ? exact.numerator(i) : BigInteger.valueOf(Math.max(0, rounded)));
         }
         return trees;

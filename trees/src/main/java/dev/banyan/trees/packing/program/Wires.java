@@ -4,8 +4,8 @@ import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 
 /**
- * What limits an allreduce: a linear program has one row per wire. On a network that is equally wide both
- * ways a wire is a link, for a tree that carries the reduction up and the broadcast down loads both its
+ * The capacities that limit an allreduce, with one row of the linear program for each. On a network that is equally
+ * wide both ways a wire is a link, because a tree that carries the reduction up and the broadcast down loads both its
  * arcs alike; else each arc is a wire. Immutable.
  */
 final class Wires {
@@ -31,7 +31,7 @@ final class Wires {
         return network;
     }
 
-    /** Whether each wire is a link, not an arc. */
+    /** Returns whether each wire is a link, not an arc. */
     boolean areLinks() {
         return network.symmetric();
     }
@@ -44,14 +44,14 @@ final class Wires {
         return wire[arc];
     }
 
+    /** Returns the capacity of each wire in units of the network, each way. */
+    long[] capacities() {
+        return capacity.clone();
+    }
+
     /** Capacity in units of the network, each way. */
     long capacity(int row) {
         return capacity[row];
-    }
-
-    /** The greatest of the capacities. */
-    long widest() {
-        return Arrays.stream(capacity).max().orElseThrow();
     }
 
     /** The least of the capacities. */

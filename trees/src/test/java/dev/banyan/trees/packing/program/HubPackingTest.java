@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 class HubPackingTest {
     private static TreePacking optimal(Network network) {
-        TreePacking packing = HubPacking.of(network, Integer.MAX_VALUE);
+        TreePacking packing = new HubPacking(network).ofAtMost(Integer.MAX_VALUE);
         PackingChecks.check(packing);
         assertThat(packing.ratio()).as(network.name()).isEqualTo(BigFraction.ONE);
         return packing;
@@ -72,7 +72,7 @@ class HubPackingTest {
     @Test
     void packsSixtyFourDevices() {
         Network network = Network.of(HubMachines.planes(64, 50, 25));
-        TreePacking packing = HubPacking.of(network, Integer.MAX_VALUE);
+        TreePacking packing = new HubPacking(network).ofAtMost(Integer.MAX_VALUE);
         assertThat(packing.ratio()).isEqualTo(BigFraction.ONE);
         assertThat(packing.rateGbs()).isEqualTo(BigFraction.of(75 * 64, 2 * 63));
     }
@@ -201,7 +201,7 @@ class HubPackingTest {
             Network network = Network.of(Networks.preset(name));
             BigFraction last = BigFraction.ZERO;
             for (int trees : new int[] {1, 2, 3, 6, 16}) {
-                TreePacking packing = HubPacking.of(network, trees);
+                TreePacking packing = new HubPacking(network).ofAtMost(trees);
                 PackingChecks.check(packing);
                 assertThat(packing.trees()).hasSizeLessThanOrEqualTo(trees);
                 assertThat(packing.rateGbs()).isGreaterThanOrEqualTo(last);
@@ -212,7 +212,9 @@ class HubPackingTest {
 
     @Test
     void threeTreesFillTheSwitchOfEightDevices() {
-        assertThat(HubPacking.of(Network.of(Networks.preset("dgx-a100")), 3).ratio())
+        assertThat(new HubPacking(Network.of(Networks.preset("dgx-a100")))
+                        .ofAtMost(3)
+                        .ratio())
                 .isEqualTo(BigFraction.ONE);
     }
 
@@ -221,7 +223,7 @@ class HubPackingTest {
         Random random = new Random(20250105);
         for (int i = 0; i < 20; i++) {
             Network network = Network.of(HubMachines.random(random, 3 + random.nextInt(4), 2, false));
-            TreePacking packing = HubPacking.of(network, 1);
+            TreePacking packing = new HubPacking(network).ofAtMost(1);
             PackingChecks.check(packing);
             assertThat(packing.trees()).hasSize(1);
         }
@@ -235,7 +237,7 @@ class HubPackingTest {
                     Network.of(HubMachines.random(random, 4 + random.nextInt(6), 1 + random.nextInt(4), i % 2 == 0));
             BigFraction optimum = optimal(network).rateGbs();
             for (long effort = 1; effort < 1_000_000; effort *= 20) {
-                TreePacking packing = HubPacking.of(network, 4, effort);
+                TreePacking packing = new HubPacking(network, effort).ofAtMost(4);
                 PackingChecks.check(packing);
                 assertThat(packing.rateGbs()).isLessThanOrEqualTo(optimum);
                 assertThat(packing.bound().gbs()).isGreaterThanOrEqualTo(optimum);
@@ -246,8 +248,8 @@ class HubPackingTest {
     @Test
     void isTheSameEveryTime() {
         for (int trees : new int[] {5, Integer.MAX_VALUE}) {
-            TreePacking first = HubPacking.of(Network.of(Networks.preset("pcie-8")), trees);
-            TreePacking second = HubPacking.of(Network.of(Networks.preset("pcie-8")), trees);
+            TreePacking first = new HubPacking(Network.of(Networks.preset("pcie-8"))).ofAtMost(trees);
+            TreePacking second = new HubPacking(Network.of(Networks.preset("pcie-8"))).ofAtMost(trees);
             assertThat(second.trees()).isEqualTo(first.trees());
             assertThat(second.links()).isEqualTo(first.links());
             assertThat(second.bound()).isEqualTo(first.bound());
@@ -255,7 +257,8 @@ class HubPackingTest {
         // Written down, so that other runs and other machines are held to it.
         Tree from0 = Tree.ofParents(-1, 0, 3, 0);
         Tree from1 = Tree.ofParents(1, -1, 1, 2);
-        assertThat(HubPacking.of(Network.of(Networks.preset("pcie-4")), Integer.MAX_VALUE)
+        assertThat(new HubPacking(Network.of(Networks.preset("pcie-4")))
+                        .ofAtMost(Integer.MAX_VALUE)
                         .trees())
                 .containsExactly(
                         PackedTree.of(BigFraction.of(1, 2), from0), PackedTree.of(BigFraction.of(1, 2), from1));
