@@ -187,8 +187,10 @@ final class TraceRunCommand extends Subcommand {
         TraceRecorder recorder = new TraceRecorder(ranks, hostname());
         List<Double> stepMs = new ArrayList<>();
         try (Communicator communicator = Communicator.create(chosen.machine(), config, devices);
-                KVStore kvstore =
-                        KVStore.builder(communicator).type(StoreType.of(store)).optimizer(Optimizer.sgd(0.01)).open()) {
+                KVStore kvstore = KVStore.builder(communicator)
+                        .type(StoreType.of(store))
+                        .optimizer(Optimizer.sgd(0.01))
+                        .open()) {
             warmUp(played, communicator);
             kvstore.setListener(recorder);
             BackwardPass pass = pass(played, communicator, kvstore);
@@ -230,8 +232,10 @@ final class TraceRunCommand extends Subcommand {
 
     /** Makes the plans, so that no iteration has to, and lets the code be compiled. */
     private void warmUp(Workload played, Communicator communicator) {
-        try (KVStore another =
-                KVStore.builder(communicator).type(StoreType.of(store)).optimizer(Optimizer.sgd(0.01)).open()) {
+        try (KVStore another = KVStore.builder(communicator)
+                .type(StoreType.of(store))
+                .optimizer(Optimizer.sgd(0.01))
+                .open()) {
             BackwardPass pass = pass(played, communicator, another);
             for (int i = 0; i < WARMUPS; i++) {
                 pass.step(Duration.ZERO);
