@@ -144,7 +144,7 @@ static void make_ready(Op *op) {
     }
     ready[ready_end++] = op;
     __atomic_store_n(&ready_number, (int)(ready_end - ready_first), __ATOMIC_RELEASE);
-    /* Who conducts takes the next operation, too. */
+    /* The conducting thread takes the next operation, too. */
     if (emu.paused || conducting || ready_number <= looking_out) return;
     if (idle_workers) pthread_cond_signal(&work_there);
     else if (workers < emu.workers) {
@@ -189,7 +189,7 @@ static void end_op(Op *op, int error) {
     drop(op);
 }
 
-/* What hangs on a device is no longer held up: there is an error that ends it. */
+/* Lets hanging operations of a device go on, because an error ends them. */
 static void end_hung_of(int index) {
     List all = hung;
     hung = (List){NULL, NULL};

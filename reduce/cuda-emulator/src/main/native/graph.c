@@ -289,7 +289,7 @@ API CUresult cuGraphAddChildGraphNode(Handle *node, Handle graph, const Handle *
     LEAVE(code);
 }
 
-/* Whether there is a way from one node to the other. */
+/* Returns whether there is a path from one node to the other. */
 static int leads(Node *from, const Node *to) {
     if (from == to) return 1;
     if (from->mark == from->graph->marks) return 0;
@@ -353,7 +353,7 @@ API CUresult cuGraphNodeGetType(Handle handle, int *type) {
     LEAVE(OK);
 }
 
-/* Where there is no array, only the number is wanted. */
+/* Without an array the caller wants only the number. */
 static CUresult give(Node *const *nodes, int number, int roots_only, Handle *handles, size_t *room) {
     if (!room) return INVALID_VALUE;
     size_t given = 0;
@@ -420,7 +420,7 @@ static int count_ops(const Graph *graph) {
     return number;
 }
 
-/* Whether one operation is behind another by edges. */
+/* Returns whether one operation is behind another by edges. */
 static int follows(const Exec *exec, int from, int to) {
     if (from == to) return 1;
     for (int n = 0; n < exec->nexts[from]; n++) {

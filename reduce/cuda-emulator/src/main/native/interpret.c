@@ -123,7 +123,7 @@ static uint64_t address(Warp *warp, const Instruction *in, int lane) {
     return base + (uint64_t)in->offset;
 }
 
-/* Whether the lanes access one range together, each behind the one before. */
+/* Returns whether the lanes access one range together, each behind the one before. */
 static int is_contiguous(Warp *warp, const Instruction *in, unsigned bytes) {
     if (warp->mask != UINT32_MAX || in->space == SHARED) return 0;
     const uint64_t *base = PLACE(uint64_t, in->from[0]);
@@ -211,7 +211,7 @@ void load(Warp *warp, const Instruction *in) {
     }
 }
 
-/* Whether it is the flag that a command lets get lost. */
+/* Returns whether the instruction stores the flag that a command makes the emulator lose. */
 static int is_lost_flag(const Instruction *in) {
     if (!__atomic_load_n(&emu.lost_flag, __ATOMIC_RELAXED)) return 0;
     if (in->order == WEAK || in->scope != OF_SYSTEM || in->bytes != 8 || in->vector != 1) return 0;
@@ -339,7 +339,7 @@ void branch(Warp *warp, const Instruction *in) {
     EACH_LANE(l) warp->place[l] = in->target;
 }
 
-/* What bar.red gives to a lane. */
+/* Gives a lane the result of bar.red. */
 static void give_result(Warp *warp, const Instruction *in, const Barrier *barrier, int lane) {
     int holds = in->reduction == REDUCE_AND ? barrier->holding == barrier->arrived : barrier->holding > 0;
     warp->predicates[in->to[0]] = (warp->predicates[in->to[0]] & ~(1u << lane)) | (uint32_t)holds << lane;

@@ -22,7 +22,7 @@ typedef struct {
     unsigned char access[MOST_DEVICES]; /* flags of CUmemAccess_flags */
 } Pool;
 
-/* What cuMemCreate allocates, a file in memory. */
+/* An allocation of cuMemCreate, which is a file in memory. */
 typedef struct {
     Object object;
     int device, file;
@@ -238,13 +238,13 @@ static CUresult free_at(CUdeviceptr at, Place place) {
         if (!wait_a_while("cuMemFree", since)) return LAUNCH_TIMEOUT;
     }
     discard(memory);
-    /* What is freed is free, but the driver reports the context's error. */
+    /* The memory is freed, but the driver reports the context's error. */
     return context->destroyed ? OK : usable(context);
 }
 
 /*
- * Whether work of the context may touch memory. cuCtxEnablePeerAccess opens what cuMemAlloc allocates; pools and mappings
- * have access of their own for each device.
+ * Returns whether work of the context may touch memory. cuCtxEnablePeerAccess opens what cuMemAlloc allocates; pools
+ * and mappings have access of their own for each device.
  */
 static int accessible(const Context *context, const Memory *memory) {
     if (memory->place != ON_DEVICE) return 1;
@@ -675,7 +675,7 @@ API CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, Handle handle
     LEAVE(OK);
 }
 
-/* Whether the range is that of whole mappings without gaps. */
+/* Returns whether the range consists of whole mappings without gaps. */
 static int is_of_mappings(CUdeviceptr at, uint64_t bytes) {
     CUdeviceptr end = at + bytes;
     while (at < end) {
@@ -722,7 +722,7 @@ API CUresult cuMemGetAccess(unsigned long long *flags, const Location *location,
 
 /* ---- Memory of other processes ---- */
 
-/* What an IPC handle holds, of 64 bytes. */
+/* The content of an IPC handle of 64 bytes. */
 typedef struct {
     uint64_t magic, id, bytes, raw_bytes;
     int32_t process, file;
@@ -846,7 +846,7 @@ static uint64_t part(const Memory *memory, CUdeviceptr at, uint64_t bytes) {
     return bytes < left ? bytes : left;
 }
 
-/* Whether a range lies in one allocation, or in mappings without a gap. */
+/* Returns whether a range lies in one allocation, or in mappings without a gap. */
 static int is_whole(CUdeviceptr at, uint64_t bytes) {
     for (const Memory *memory = find(at); memory; memory = find(at)) {
         uint64_t here = part(memory, at, bytes);
@@ -858,7 +858,7 @@ static int is_whole(CUdeviceptr at, uint64_t bytes) {
     return 0;
 }
 
-/* Whether work of the context may touch a whole range. */
+/* Returns whether work of the context may touch a whole range. */
 static int is_open(const Context *context, CUdeviceptr at, uint64_t bytes) {
     while (bytes) {
         const Memory *memory = find(at);
@@ -984,7 +984,7 @@ void forget_shadows(void) {
     }
 }
 
-/* Where nothing is allocated: what is close to the address. */
+/* Returns whether an unallocated address is close behind an allocation. */
 static int is_behind_allocation(CUdeviceptr at) {
     int place = place_of(at);
     return place && at - (memories[place - 1]->at + memories[place - 1]->bytes) < GUARD_BYTES;

@@ -358,7 +358,7 @@ UNARY(bf16_of_f32, uint16_t, float, to_bf16(a))
 UNARY(f32_of_f64, float, double, a)
 UNARY(f64_of_f32, double, float, a)
 
-/* Where the register is wider than the type, the type's sign or zeros fill it. */
+/* The type's sign or zeros fill a register that is wider than the type. */
 #define INTEGER_TO(name, S) \
     UNARY(u16_of_##name, uint16_t, S, a) \
     UNARY(u32_of_##name, uint32_t, S, a) \

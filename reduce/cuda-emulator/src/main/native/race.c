@@ -9,7 +9,7 @@ struct Knowledge {
     int *clock; /* of each thread, by its slot */
 };
 
-/* Who accessed something: a thread of a kernel, by its slot, or an operation as a whole, whose slot is -1. */
+/* The origin of an access: a thread of a kernel, by its slot, or an operation as a whole, whose slot is -1. */
 typedef struct {
     int op, slot;
     int clock;
@@ -23,7 +23,7 @@ typedef struct {
     int writes;
 } Older;
 
-/* What a byte of memory knows of its accesses. */
+/* The accesses that a byte of memory remembers. */
 typedef struct {
     Access write, read;
     unsigned char is_written, is_read;
@@ -33,7 +33,7 @@ typedef struct {
     Access releaser; /* who wrote that */
 } Shadow;
 
-/* Of an allocation, by pages of its bytes; NULL for those that nothing has touched. */
+/* The shadows of an allocation, by pages of its bytes; NULL for pages that nothing has touched. */
 struct Shadows {
     uint64_t pages;
     Shadow *page[];
@@ -108,8 +108,10 @@ static void add_all(Knowledge *to, const Knowledge *from) {
     for (int c = 0; c < from->clocks; c++) to->clock[c] = to->clock[c] < from->clock[c] ? from->clock[c] : to->clock[c];
 }
 
-/* Whether one of some clocks is ahead of the same one of others. The inner loop has no early exit, so that the compiler
-   makes vectors of it. */
+/*
+ * Returns whether one of some clocks is ahead of the same one of others. The inner loop has no early exit, so that the
+ * compiler makes vectors of it.
+ */
 static int is_ahead(const int *a, const int *b, int clocks) {
     int ahead = 0;
     for (int begin = 0; begin < clocks && !ahead; begin += CLOCKS_AT_ONCE) {
@@ -205,7 +207,7 @@ static int block_of(const Access *access) {
     return by->threads_of_block ? (access->slot - by->first_slot) / by->threads_of_block : -1;
 }
 
-/* How far two threads are apart: of one block, of one device, or neither. */
+/* Returns the distance of two threads: of one block, of one device, or neither. */
 static Scope distance(const Access *a, const Access *b) {
     if (a->op == b->op && a->slot >= 0 && b->slot >= 0 && block_of(a) == block_of(b)) return OF_BLOCK;
     return actor(a->op)->device == actor(b->op)->device ? OF_DEVICE : OF_SYSTEM;
@@ -247,7 +249,9 @@ static int is_race(const Access *before, const Access *now, const Knowledge *kno
     return !happened_before(before, now, known) && !are_strong(before, now);
 }
 
-/* Whether whatever races with an access also races with a later one, so that the earlier one may be forgotten. */
+/*
+ * Returns whether whatever races with an access also races with a later one, so that the earlier one may be forgotten.
+ */
 static int is_covered(const Access *before, int before_writes, const Access *now, int now_writes, const Knowledge *known) {
     return (now_writes || !before_writes) && now->strong <= before->strong && happened_before(before, now, known);
 }
@@ -297,7 +301,7 @@ static int is_same(const Access *a, const Access *b) {
     return a->op == b->op && a->slot == b->slot && a->clock == b->clock && a->line == b->line && a->strong == b->strong;
 }
 
-/* Whether two bytes know the same of their accesses. */
+/* Returns whether two bytes remember the same accesses. */
 static int are_alike(const Shadow *a, const Shadow *b) {
     return a->older_count == b->older_count && a->is_written == b->is_written && a->is_read == b->is_read
         && (!a->is_written || is_same(&a->write, &b->write)) && (!a->is_read || is_same(&a->read, &b->read))
@@ -452,7 +456,7 @@ int drain_run(const Run *run) {
     }
 }
 
-/* Of a kernel that ends early, too. */
+/* Flushes the stores of an operation, also of a kernel that ends early. */
 static void flush_op(int op) {
     for (int p = 0; p < pending_count;) {
         if (pending[p].op == op) {
@@ -520,7 +524,10 @@ static Access access_of(const Warp *warp, int lane, const Thread *thread, const 
                     .strong = (unsigned char)(in && in->order != WEAK ? 1 + in->scope : 0)};
 }
 
-/* What the thread knows and what it did up to now. The caller forgets it, and lets the thread's clock go on. */
+/*
+ * Returns the knowledge of the thread, its own accesses up to now included. The caller forgets it, and lets the
+ * thread's clock go on.
+ */
 static Knowledge *released(const Warp *warp, int lane, Thread *thread) {
     int slot = warp->run->first_slot + index_of(warp, lane);
     const Knowledge *known = thread->known;
@@ -557,7 +564,7 @@ static Shadow *shadows_for(Warp *warp, const unsigned char *at) {
     return shadow_of(&warp->block->shadows, (uint64_t)(at - warp->block->shared), (uint64_t)warp->run->shared_bytes);
 }
 
-/* What a strong read learns of a write's release. */
+/* Gives the thread of a strong read the knowledge that a write has released. */
 static void acquire(Thread *thread, const Instruction *in, Knowledge *const *released_by, Scope apart) {
     if (in->order == WEAK || apart > in->scope || !released_by[apart]) return;
     if (in->order == ACQUIRE || in->order == ACQUIRE_RELEASE) learn(&thread->known, released_by[apart]);
@@ -599,7 +606,7 @@ static void note_store(Warp *warp, int lane, Thread *thread, const Instruction *
     if (shadow) note_all(shadow, in->bytes, &now, 1, thread->known, at);
 }
 
-/* What a store of the thread releases, by scope, for those that read it. */
+/* Keeps the knowledge that a store of the thread releases, by scope, for those that read it. */
 static void release_by(Warp *warp, const Instruction *in, int lane, Thread *thread, Knowledge **by) {
     Knowledge *all = NULL;
     if (in->order == RELEASE || in->order == ACQUIRE_RELEASE) {

@@ -397,7 +397,7 @@ API int ncclGroupStart(void) {
     return refuses("ncclGroupStart");
 }
 
-/* What a group that failed has gathered is dropped. */
+/* The calls that a failed group has gathered are dropped. */
 API int ncclGroupEnd(void) {
     if (group_depth == 0) return INVALID_USAGE;
     if (--group_depth > 0) return SUCCESS;

@@ -30,7 +30,7 @@ class ArchitectureTest {
             .resideInAPackage("dev.banyan.config..")
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage("dev.banyan.config..", "java..", "org.jspecify..");
+            .resideInAnyPackage("dev.banyan", "dev.banyan.config..", "java..", "org.jspecify..");
 
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
@@ -51,6 +51,7 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat()
             .resideInAnyPackage(
+                    "dev.banyan",
                     "dev.banyan.topology..",
                     "dev.banyan.config.internal..",
                     "java..",
@@ -80,5 +81,10 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat()
             .resideInAnyPackage(
-                    "dev.banyan.nvml..", "dev.banyan.topology..", "dev.banyan.config..", "java..", "org.jspecify..");
+                    "dev.banyan",
+                    "dev.banyan.nvml..",
+                    "dev.banyan.topology..",
+                    "dev.banyan.config..",
+                    "java..",
+                    "org.jspecify..");
 }

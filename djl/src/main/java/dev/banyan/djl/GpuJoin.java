@@ -22,7 +22,7 @@ final class GpuJoin {
     private static final Logger LOG = LoggerFactory.getLogger(GpuJoin.class);
 
     /**
-     * What was joined.
+     * The GPU of this process and its place among the joined ones.
      *
      * @param device the GPU of this process
      */

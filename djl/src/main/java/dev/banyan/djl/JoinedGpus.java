@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 /** A GPU of each process, where arrays are averaged in place. Not safe for use from several threads. */
 final class JoinedGpus {
     private final HierarchicalCommunicator communicator;
-    /** Where PyTorch's work is. */
+    /** The stream that has PyTorch's work. */
     private final CudaStreams streams = CudaStreams.defaults(1);
 
     /** @param communicator the communicator over one GPU of each process */

@@ -27,7 +27,7 @@ final class ParallelModel implements Model {
     private final Model own;
     private final Processes processes;
     private boolean loaded;
-    /** Where the model was saved last; null if it was not saved since it was loaded. */
+    /** The folder of the last save; null if it was not saved since it was loaded. */
     private @Nullable Path saved;
 
     ParallelModel(Model own, Processes processes) {

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * ends the other processes. mpirun also does so if the exit status is not 0.
  */
 final class ProgramEnd {
-    /** How long a process that exits waits for the others; the first may still be saving a model. */
+    /** The time for which a process that exits waits for the others; the first may still be saving a model. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private ProgramEnd() {}

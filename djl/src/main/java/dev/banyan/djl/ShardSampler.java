@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * samples of the batch; all parts of a batch have the same length.
  */
 final class ShardSampler implements Sampler {
-    /** How many samples are broadcast at once, except for the rest of a batch. */
+    /** The number of samples that are broadcast at once, except for the rest of a batch. */
     private static final int ROUND = 1 << 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardSampler.class);

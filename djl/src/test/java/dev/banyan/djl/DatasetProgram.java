@@ -36,7 +36,7 @@ final class DatasetProgram {
 
     private DatasetProgram() {}
 
-    /** What all processes see together. */
+    /** Returns the samples that all processes see together. */
     static List<String> samples() {
         return IntStream.range(0, DatasetFiles.SAMPLES)
                 .mapToObj(String::valueOf)

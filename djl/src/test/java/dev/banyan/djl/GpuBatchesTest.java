@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 /** Trains some of ResNet-50's parameters on four emulated GPUs, whose memory takes the place of PyTorch's. */
 class GpuBatchesTest {
     private static final int GPUS = 4;
-    /** Of so many parameters of ResNet-50 one is trained, to keep the test short. */
+    /** One of so many parameters of ResNet-50 is trained, to keep the test short. */
     private static final int PART = 4;
     /** Parameters are shorter than ResNet-50's by this factor. */
     private static final int SCALE = 256;
@@ -41,7 +41,7 @@ class GpuBatchesTest {
             .filter(i -> i % PART == 0)
             .mapToObj(i -> Math.ceilDiv(ResNet50.counts().get(i), (long) SCALE))
             .toList();
-    /** What the calling thread waits in until devices have done their work. */
+    /** The driver's functions in which the calling thread waits until devices have done their work. */
     private static final List<String> WAITING =
             List.of("cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize", "cuMemcpyDtoH", "cuMemcpyHtoD");
 
@@ -93,7 +93,7 @@ class GpuBatchesTest {
 
         assertThat(bucketed.results().mismatch(single.results())).isEqualTo(-1);
         assertThat(bucketed.waits()).isZero();
-        // What a batch sums, and what it spreads, is one launch on each GPU.
+        // The sums of a batch are one launch on each GPU, and so are its broadcasts.
         assertThat(single.launches()).isEqualTo(2L * parameters * GPUS);
         assertThat(bucketed.launches()).isEqualTo(2L * buckets.size() * GPUS);
         // A launch joins the stream of each GPU at its begin and at its end.
@@ -138,7 +138,7 @@ class GpuBatchesTest {
     }
 
     /**
-     * What a step did.
+     * The results of a step and its calls of the driver.
      *
      * @param results the gradients of all GPUs, as the step left them
      * @param waits calls in which the host waited for GPUs

@@ -25,10 +25,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What Banyan's engine costs a step of one process on one device: trains a perceptron of 20 layers by DJL's engine and
- * by Banyan's, by turns in one JVM, and prints medians. Which of the two goes first changes from round to round, and
- * the ratio is that of neighbours, so that a machine that drifts does it to both. Times are the processor's for the
- * thread that trains, which does all of the work, so that what else runs on the machine counts little.
+ * Measures the cost of Banyan's engine in a step of one process on one device: trains a perceptron of 20 layers by
+ * DJL's engine and by Banyan's, by turns in one JVM, and prints medians. Which of the two goes first changes from round
+ * to round, and the ratio is that of neighbours, so that a machine that drifts does it to both. Times are the
+ * processor's for the thread that trains, which does all of the work, so that what else runs on the machine counts
+ * little.
  *
  * <pre>{@code
  * mvn -q -DskipTests -pl examples/djl-mnist -am package

@@ -122,7 +122,7 @@ final class JoinedGpusProgram {
         }
     }
 
-    /** What is averaged together. */
+    /** Averages several arrays together. */
     private void batch() {
         JoinedGpus joined = Launch.PROCESSES.joinGpus(List.of(own), List.of());
         require(joined != null, "the GPUs stay joined");

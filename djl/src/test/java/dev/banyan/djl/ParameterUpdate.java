@@ -29,7 +29,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a parameter server does in one step: the gradients of all parameters of four replicas on the CPU are summed up
+ * Measures one step of a parameter server: the gradients of all parameters of four replicas on the CPU are summed up
  * and worked into the parameters of all. The baseline is DJL's own server, which needs parameters of each replica;
  * divide by it. Those of Banyan share memory, as {@link ReplicatedTrainer} lets them.
  *
@@ -57,11 +57,11 @@ import org.openjdk.jmh.annotations.Warmup;
 public class ParameterUpdate {
     private static final int REPLICAS = 4;
 
-    /** Which server. */
+    /** The server. */
     @Param({"djl", "banyan"})
     public String server = "djl";
 
-    /** Whose parameters. */
+    /** The network whose parameters are updated. */
     @Param({"resnet-50", "mlp-20"})
     public String model = "resnet-50";
 

@@ -3,8 +3,8 @@ package dev.banyan.gpuday;
 import java.time.Duration;
 
 /**
- * How much a measurement may do: how large its arrays are, how often it repeats what it times, and how long it may
- * take. Safe for use from any thread.
+ * The effort of a measurement: the lengths of its arrays, its repetitions and its time limit. Safe for use from any
+ * thread.
  */
 public final class Effort {
     private static final int SAMPLES = 15;

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What was measured in one setting.
+ * The measurement in one setting.
  *
  * @param name what was measured, e.g. {@code graph launch, host}
  * @param of the setting, e.g. {@code nodes} to {@code 16}, in the order in which people read it

@@ -19,7 +19,7 @@ final class FlagRounds {
     private static final int ROUNDS_QUICK = 20;
     private static final int SECONDS = 3;
     private static final int THREADS = 32;
-    /** Of one player. */
+    /** The words of one player's result. */
     private static final int RESULT_WORDS = 4;
     /** Flags lie in lines of their own. */
     private static final long LINE = 256;
@@ -30,7 +30,7 @@ final class FlagRounds {
     private final Recorder recorder;
     private final Effort effort;
 
-    /** What was lost: a part that goes on measures the other ways too. */
+    /** The failures so far: a part that goes on measures the other ways too. */
     private final List<String> lost = new ArrayList<>();
 
     FlagRounds(Recorder recorder, Effort effort) {

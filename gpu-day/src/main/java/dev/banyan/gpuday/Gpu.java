@@ -29,7 +29,7 @@ final class Gpu implements AutoCloseable {
     /** Threads of a block of kernels that move data. */
     static final int BLOCK = 512;
 
-    /** Of Volta, the first whose instructions the kernels use. */
+    /** The compute capability of Volta, the first with the instructions that the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
     /** A third of the free memory is left to the driver, to other processes, and to what is allocated later. */
     private static final double USABLE = 0.65;

@@ -28,7 +28,7 @@ final class GraphLaunches {
         this.effort = effort;
     }
 
-    /** How a graph's nodes depend on each other. */
+    /** The dependencies between a graph's nodes. */
     private enum Shape {
         INDEPENDENT("independent nodes on one GPU", 1),
         CHAIN("chain on one GPU", 1),

@@ -21,7 +21,7 @@ record Kernel(String name, String ptx) {
     /** Copies vectors of 16 bytes: target, source, number of vectors. */
     static final Kernel COPY = new Kernel("banyan_day_copy", resource("copy.ptx"));
 
-    /** How a flag is set and read. */
+    /** The instructions that set and read a flag. */
     enum FlagAccess {
         VOLATILE("volatile", "st.volatile.global.u32", "ld.volatile.global.u32", false),
         RELAXED("relaxed, fence.acq_rel.sys", "st.relaxed.sys.global.u32", "ld.relaxed.sys.global.u32", true),

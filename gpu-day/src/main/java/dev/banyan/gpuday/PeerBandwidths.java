@@ -27,7 +27,7 @@ final class PeerBandwidths {
     private final List<String> wrong = new ArrayList<>();
 
     private long bytes;
-    /** What the host writes to the source, and reads back from the target. */
+    /** The words that the host writes to the source, and reads back from the target. */
     private int[] onHost = {};
 
     PeerBandwidths(Recorder recorder, Effort effort) {

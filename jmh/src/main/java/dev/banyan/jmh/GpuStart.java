@@ -66,7 +66,7 @@ public class GpuStart {
     private static final int STARTS = 100;
     private static final int COUNT = 2;
 
-    /** What runs the schedule: kernel or graph. */
+    /** The executor of the schedule: kernel or graph. */
     @Param({"kernel", "graph"})
     public String executor = "kernel";
 

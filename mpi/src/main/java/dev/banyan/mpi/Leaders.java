@@ -3,7 +3,7 @@ package dev.banyan.mpi;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 
-/** How many devices of a process exchange data with other processes. */
+/** The devices of a process that exchange data with other processes. */
 enum Leaders {
     /** The first device leads: the fewest messages, and all bytes go through its memory. */
     ONE,

@@ -118,7 +118,7 @@ final class MachineDevices implements AutoCloseable {
         }
     }
 
-    /** What is chosen for the devices of one process in host memory says nothing of those of all. */
+    /** The choice for the devices of one process in host memory need not suit those of all processes. */
     private static Config config(Communicator local) {
         Config given = local.config();
         return local.inHostMemory()

@@ -38,24 +38,24 @@ import org.slf4j.LoggerFactory;
  * <p>Safe for use from any thread.
  */
 public final class World {
-    /** Whether processes compare their collectives. */
+    /** Makes processes compare their collectives. */
     public static final Setting<Boolean> CHECK_ORDER = Setting.flag(
             "BANYAN_CHECK_ORDER",
             false,
             "Makes processes compare key, length and type of what they are about to do before each collective between"
                     + " machines, and fail where it differs instead of hanging.");
-    /** Whether MPI itself reads and writes memory of GPUs. */
+    /** Lets MPI itself read and write memory of GPUs. */
     public static final Setting<Boolean> DEVICE_MEMORY = Setting.flag(
             "BANYAN_MPI_DEVICE_MEMORY",
             false,
             "Lets MPI read and write memory of GPUs itself if it reports that it can; otherwise Banyan copies the data"
                     + " to pinned memory of the host for MPI, and back.");
-    /** Whether processes of one machine share memory. */
+    /** Lets processes of one machine share memory. */
     public static final Setting<Boolean> SHARED_MEMORY = Setting.flag(
             "BANYAN_SHARED_MEMORY",
             true,
             "Lets processes of one machine reduce in memory that they share, so that MPI goes between machines alone.");
-    /** How many collectives a store of type {@code concum} has in flight at once. */
+    /** The number of collectives that a store of type {@code concum} has in flight at once. */
     public static final Setting<Integer> OUTSTANDING = Setting.wholeNumber(
             "BANYAN_OUTSTANDING",
             "collectives",
@@ -66,8 +66,8 @@ public final class World {
 
     private static final Logger LOG = LoggerFactory.getLogger(World.class);
     /**
-     * How long a process of a broken world delays its end: mpirun then ends the other processes, which first report
-     * their own errors.
+     * The time by which a process of a broken world delays its end: mpirun then ends the other processes, which first
+     * report their own errors.
      */
     private static final long END_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 

@@ -72,7 +72,7 @@ final class DelayedSteps implements AutoCloseable {
                 Config.builder().set(HostBackend.THREADS, 2).load());
     }
 
-    /** Of the table that the bench has: N is a key of N elements, NxR is R such keys. */
+    /** Reads the bench's table of lengths: N is a key of N elements, NxR is R such keys. */
     private static List<Integer> lengths() {
         try (Stream<String> table = Files.lines(Path.of(System.getProperty("banyan.workloads", "")))) {
             List<Integer> found = table.dropWhile(line -> !line.startsWith("model resnet-50 "))
@@ -92,7 +92,7 @@ final class DelayedSteps implements AutoCloseable {
         }
     }
 
-    /** How many swaps were found, of all that were planted. */
+    /** Returns the number of planted swaps that were found. */
     int found() {
         return found;
     }

@@ -52,7 +52,7 @@ final class DevicesProgram {
     /** The function of the driver by which collectives wait for what is in callers' streams. */
     private static final String JOINS = "calls cuStreamWaitEvent";
 
-    /** What a message about memory of devices ends with. */
+    /** The end of a message about memory of devices. */
     private static final String REMEDY = "by BANYAN_MPI_DEVICE_MEMORY=1";
 
     private interface AllReduce {
@@ -218,7 +218,7 @@ final class DevicesProgram {
     }
 
     /**
-     * What the settings of a world decide.
+     * Checks the decisions of a world's settings.
      *
      * @param taken whether MPI must get memory of devices
      */

@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
-/** What the last process does wrong; the others report what their calls throw. */
+/** The faults of the last process; the others report what their calls throw. */
 enum FaultProgram {
     /** It dies while others wait for it. */
     DIES {
@@ -132,7 +132,7 @@ enum FaultProgram {
     };
 
     /**
-     * What a process has to play its part with.
+     * The means of a process to play its part.
      *
      * @param odd whether it is the process that does something wrong
      * @param signals between the processes

@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 /** Plays machines of up to two processes each. */
 final class MachinesProgram {
     private static final long[] COUNTS = {0, 1, 4099};
-    /** Of several pieces, the last one short. */
+    /** A length of several pieces, the last one short. */
     private static final long LONG = (9 << 20) / Float.BYTES + 7;
 
     private static final int DEVICES = 2;

@@ -20,7 +20,7 @@ import java.util.SplittableRandom;
 final class MismatchProgram {
     private static final int MOST = 100_000;
 
-    /** What differs in the last process. */
+    /** The mismatch of the last process. */
     private enum Kind {
         KEY,
         KEY_LENGTH,

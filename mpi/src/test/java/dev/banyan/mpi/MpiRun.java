@@ -22,7 +22,7 @@ final class MpiRun {
     }
 
     /**
-     * How a run ended.
+     * The end of a run.
      *
      * @param status of mpirun
      * @param text all that was written

@@ -179,7 +179,7 @@ final class StoresProgram {
         }
     }
 
-    /** What a call that must fail says. */
+    /** Returns the message of a call that must fail. */
     static String failure(CompletableFuture<Void> future) {
         return failure(future::join);
     }

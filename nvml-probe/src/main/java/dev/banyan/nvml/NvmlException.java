@@ -1,7 +1,9 @@
 package dev.banyan.nvml;
 
+import dev.banyan.BanyanException;
+
 /** Thrown if a call of NVML failed. The message is one sentence: which call, on what, why, and what to do. */
-final class NvmlException extends RuntimeException {
+final class NvmlException extends BanyanException {
     private static final long serialVersionUID = 1;
 
     private final int code;

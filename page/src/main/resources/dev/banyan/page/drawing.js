@@ -42,7 +42,7 @@ export function directedPoints(directed) {
   return directed & 1 ? points.reverse() : points;
 }
 
-/** Where something is that has gone a part of the way along a directed link, on its side of the link. */
+/** Returns the point at a part of the way along a directed link, on its side of the link. */
 export function alongPath(links, part) {
   const points = links.flatMap((directed) => aside(directedPoints(directed), 3));
   const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));

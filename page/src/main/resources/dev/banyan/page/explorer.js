@@ -30,7 +30,7 @@ export function chosenSet() {
   return set && state.relays && set.relayed ? set.relayed : set;
 }
 
-/** How the chosen algorithm carries the chosen set, or undefined. */
+/** Returns the chosen algorithm's figures for the chosen set, or undefined. */
 function chosenWay() {
   return chosenSet()?.ways.find((way) => way.algorithm === state.algorithm);
 }

@@ -49,7 +49,7 @@ export function nameOf(node) {
   return machine.nodes[node].name;
 }
 
-/** What a link is, in words. */
+/** Returns the kind of a link, in words. */
 export function kindOf(link) {
   const kinds = { nvlink: "NVLink", xgmi: "xGMI", pcie: "PCIe", socket: "between sockets" };
   return `${kinds[link.kind]}${link.lanes > 1 ? ` x${link.lanes}` : ""}`;

@@ -7,7 +7,7 @@ import { endOf, machine, model, nameOf, startOf } from "./model.js";
 import { alongPath, MachineView } from "./drawing.js";
 
 const TICKS_PER_US = 100;
-/** How long a call lasts on the screen at speed 1, in seconds. */
+/** The duration of a call on the screen at speed 1, in seconds. */
 const SHOWN_SECONDS = 12;
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 const MOST_LABELLED = 40;

@@ -13,7 +13,7 @@ function bytesOf(step) {
   return ELEMENT_BYTES * step.elements.reduce((sum, elements) => sum + elements, 0);
 }
 
-/** What the links need at least for a step, in ms. */
+/** Returns the least time of the links for a step, in ms. */
 function boundMs(step) {
   return bytesOf(step) / whole.bound / 1e6;
 }

@@ -87,7 +87,7 @@ final class Browser {
                 .isEqualTo("true");
     }
 
-    /** What the console has got since the last look, but for what is only for information. */
+    /** Returns the console's messages since the last look, except those for information only. */
     List<String> console() {
         return driver.manage().logs().get(LogType.BROWSER).getAll().stream()
                 .filter(entry -> entry.getLevel().intValue() >= Level.WARNING.intValue())

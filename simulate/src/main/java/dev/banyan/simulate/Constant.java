@@ -30,11 +30,11 @@ public enum Constant {
     REDUCE_GBS("reduceGbs", Range.GBS),
     /** Latency of a reduction kernel beyond that of a launch, in us. */
     KERNEL_US("kernelUs", Range.US),
-    /** What a stream needs to launch one copy or kernel, in us. */
+    /** Time of a stream to launch one copy or kernel, in us. */
     LAUNCH_US("launchUs", Range.US),
-    /** What the host needs to issue one copy or kernel, in us; 0 where a plan is replayed as a graph. */
+    /** Time of the host to issue one copy or kernel, in us; 0 where a plan is replayed as a graph. */
     ISSUE_US("issueUs", Range.US),
-    /** What the host needs to start one collective, in us. */
+    /** Time of the host to start one collective, in us. */
     COLLECTIVE_US("collectiveUs", Range.US),
     /** Greatest number of copies that leave a device at once, and of those that enter it. */
     COPY_ENGINES("copyEngines", Range.COUNT),
@@ -60,9 +60,9 @@ public enum Constant {
     NCCL_NVLS_BASE_US("nccl.nvlsBaseUs", Range.US),
     /** NCCL's reduction in the switch: fraction of a device's nominal bandwidth that it fills; 0 where not used. */
     NCCL_NVLS_FRACTION("nccl.nvlsFraction", Range.USE),
-    /** What a process needs to launch NCCL's kernel on one of its devices, in us. */
+    /** Time of a process to launch NCCL's kernel on one of its devices, in us. */
     NCCL_LAUNCH_US("nccl.launchUs", Range.US),
-    /** Of what host memory passes on one way alone, the fraction each way where a device sends and receives. */
+    /** Fraction of host memory's one-way rate that each way keeps while a device sends and receives. */
     HOST_DUPLEX("host.duplex", Range.FRACTION),
     /** Device programs: from the call to the begin of the kernel on the first device, in us. */
     PROGRAM_LAUNCH_US("program.launchUs", Range.US),

@@ -54,11 +54,11 @@ public final class NcclRings {
     private final Transport transport;
     private final Map<Protocol, Simulator> bothWays;
     private final Map<Protocol, Simulator> oneWay;
-    /** What a switch that reduces carries each way of a device, in GB/s; 0 where NCCL uses none. */
+    /** Rate of a switch that reduces, each way of a device, in GB/s; 0 where NCCL uses none. */
     private final double switchGbs;
 
     /**
-     * What a call takes.
+     * The time of a call.
      *
      * @param us time of one call among many, as nccl-tests measure it, in us
      * @param protocol the one that is fastest
@@ -205,7 +205,7 @@ public final class NcclRings {
         return new Timing(Math.max(least, hostUs), fastest, hostUs > least);
     }
 
-    /** What a chain takes for more data once it is full of them, beside the start of the call and one hop. */
+    /** Returns the time of a full chain for further data, beside the start of the call and one hop. */
     private double chained(Simulator simulator, Protocol protocol, Collective collective, long bytes) {
         long count = Math.ceilDiv(bytes, (long) ELEMENT_BYTES);
         long chunk = Math.max(1, count / PIECES) * ELEMENT_BYTES;

@@ -70,7 +70,7 @@ public record Profile(String name, Map<Constant, Value> constants) {
         return Objects.requireNonNull(constants.get(constant)).value();
     }
 
-    /** Where the value of a constant comes from. */
+    /** Returns the source of a constant's value. */
     public String source(Constant constant) {
         return Objects.requireNonNull(constants.get(constant)).source();
     }

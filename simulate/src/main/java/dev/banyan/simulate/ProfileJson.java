@@ -9,6 +9,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import java.io.IOException;
@@ -68,13 +69,13 @@ public final class ProfileJson {
     /**
      * Reads a file.
      *
-     * @throws ProfileException if it can't be read, or is no profile
+     * @throws InputException if it can't be read, or is no profile
      */
     public static Profile read(Path file) {
         try {
             return parse(file.toString(), BoundedInput.USUAL.text(file));
         } catch (UnreadableFileException e) {
-            throw new ProfileException(file.toString(), e.reason() + "; name the JSON file of a profile");
+            throw new InputException(file.toString(), 0, 0, e.reason() + "; name the JSON file of a profile");
         }
     }
 
@@ -82,7 +83,7 @@ public final class ProfileJson {
      * Reads a text.
      *
      * @param source what to call the text in messages, e.g. the file's name
-     * @throws ProfileException if it is no profile
+     * @throws InputException if it is no profile
      */
     static Profile parse(String source, String text) {
         try (JsonParser parser = FACTORY.createParser(text)) {
@@ -92,8 +93,10 @@ public final class ProfileJson {
                     ? ""
                     : " at line " + e.getLocation().getLineNr() + ", column "
                             + e.getLocation().getColumnNr();
-            throw new ProfileException(
+            throw new InputException(
                     source,
+                    0,
+                    0,
                     "is no JSON" + place + ": "
                             + e.getOriginalMessage().lines().findFirst().orElse(""));
         } catch (IOException e) {
@@ -216,8 +219,8 @@ public final class ProfileJson {
         return value;
     }
 
-    private ProfileException wrong(String problem) {
-        return new ProfileException(source, problem);
+    private InputException wrong(String problem) {
+        return new InputException(source, 0, 0, problem);
     }
 
     private static String shorten(String text) {

@@ -5,8 +5,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How NCCL carries a call: the protocol by which its kernels signal to each other along rings that data have arrived,
- * which decides a hop's latency and bandwidth, or a reduction in the switch.
+ * NCCL's ways to carry a call: a protocol by which its kernels signal along rings that data have arrived, which decides
+ * a hop's latency and bandwidth, or a reduction in the switch.
  */
 public enum Protocol {
     /** A flag beside every 4 bytes: least latency, and half of the links' bandwidth at most. */

@@ -235,7 +235,7 @@ final class SharedEnds {
         int taken = before;
         int first = firstSeat[resource];
         int kept = first;
-        // What a tick more does not reach does not end yet; only the rest needs a division.
+        // Only transfers that one tick more reaches can end now, so that only these need a division.
         double beyond = clock[resource] + level[resource] * (time + 1 - readAt[resource]);
         for (int seat = first; seat < first + size[resource]; seat++) {
             int flow = flowOn[seat];

@@ -18,8 +18,8 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.stream.IntStream;
 
 /**
- * What the simulator says schedules cost on all links of a machine. Safe for use from any thread. Simulators are
- * kept, one for each list of links that it was asked about.
+ * The costs of schedules on all links of a machine by simulation. Safe for use from any thread. Simulators are kept,
+ * one for each list of links that it was asked about.
  */
 public final class SimulatedCosts implements CostModel {
     /** As many ranks' buffers are parameters of a kernel. */
@@ -61,7 +61,7 @@ public final class SimulatedCosts implements CostModel {
         return network;
     }
 
-    /** What is simulated. */
+    /** Returns the platform that is simulated. */
     public Platform platform() {
         return Platform.simulated(execution);
     }
@@ -121,7 +121,7 @@ public final class SimulatedCosts implements CostModel {
         return program(schedule, links).isEmpty();
     }
 
-    /** What the link that is busy longest takes at full efficiency. */
+    /** Returns the time of the link that is busy longest, at full efficiency. */
     @Override
     public double leastUsPerByte(ForestCost cost) {
         Network wires = cost.network();

@@ -20,12 +20,12 @@ public final class Simulation {
         this.busyUs = busyUs;
     }
 
-    /** When the last job was done, in us. */
+    /** Returns the end of the last job, in us. */
     public double endUs() {
         return Arrays.stream(jobEndUs).max().orElse(0);
     }
 
-    /** When a job was done, in us from the start of the simulation. */
+    /** Returns the end of a job, in us from the start of the simulation. */
     public double endUs(int job) {
         return jobEndUs[job];
     }

@@ -14,7 +14,7 @@ public interface SimulationListener {
     void reduced(Reduction reduction);
 
     /**
-     * What one source of a step sent over one path.
+     * The data that one source of a step sent over one path.
      *
      * @param job index of the job
      * @param chunk index of the chunk in the job's schedule

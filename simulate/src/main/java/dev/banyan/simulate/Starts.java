@@ -1,6 +1,6 @@
 package dev.banyan.simulate;
 
-/** Where groups begin in an array that lists the members of one group after another. */
+/** The begins of groups in an array that lists the members of one group after another. */
 final class Starts {
     private Starts() {}
 

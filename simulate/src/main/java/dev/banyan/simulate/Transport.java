@@ -1,6 +1,6 @@
 package dev.banyan.simulate;
 
-/** How data reach another device where no NVLink connects the two. */
+/** The transport of data between devices that no NVLink connects. */
 public enum Transport {
     /** A device writes into the other's memory: over NVLink, or through PCIe switches where there is none. */
     PEER,

@@ -32,7 +32,7 @@ final class Workload {
     final long[] bytes;
     /** Number of steps that a step waits for. */
     final int[] waits;
-    /** Where the steps that wait for a step begin in {@link #followers}, and the end of the last. */
+    /** The begin of the steps that wait for a step in {@link #followers}, and the end of the last. */
     final int[] followerStart;
 
     final int[] followers;

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the automatic choice takes, against everything that could have been taken, by the same simulator. */
+/** Compares the automatic choice with everything that could have been taken, by the same simulator. */
 class AutomaticChoiceTest {
     private static final long LEAST_CHUNK = 4 << 10;
     private static final int MOST_STEPS = 60_000;
@@ -32,7 +32,7 @@ class AutomaticChoiceTest {
         return AlgorithmChoice.scheduled();
     }
 
-    /** What {@code banyan tune} tries, chunks apart: all algorithms, and packings of 1, 2, 4, ... trees. */
+    /** Returns the trials of {@code banyan tune}, chunks apart: all algorithms, and packings of 1, 2, 4, ... trees. */
     private static List<AlgorithmConfig> competitors(Planner planner) {
         int trees = planner.plan(AlgorithmConfig.of(AlgorithmChoice.PACKING), allReduce(1 << 20))
                 .schedule()
@@ -113,7 +113,7 @@ class AutomaticChoiceTest {
         check(name, LongStream.of(1 << 10, 100 << 10, largest));
     }
 
-    /** Where copies meet on shared wires, the least time is at lengths that are not between two good ones. */
+    /** If copies meet on shared wires, the least time is at lengths that are not between two good ones. */
     @ParameterizedTest
     @CsvSource({"pcie-4,655360", "pcie-8,3031012", "p3.8xlarge,58720256", "l40sx8,14680064"})
     void noChoiceIsMoreThanFivePercentFasterWhereTimesAreRough(String name, long bytes) {
@@ -138,7 +138,7 @@ class AutomaticChoiceTest {
                         .filter(bytes -> bytes <= 1 << 30));
     }
 
-    /** What is predicted without trying all of a call, against trying it. */
+    /** Compares the prediction that does not try all of a call with one that does. */
     @ParameterizedTest
     @ValueSource(strings = {"p3.16xlarge", "dgx-a100", "pcie-8"})
     void shortCallsTellOfLongOnes(String name) {

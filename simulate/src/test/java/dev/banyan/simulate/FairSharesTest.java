@@ -99,7 +99,7 @@ class FairSharesTest {
         }
     }
 
-    /** What a listener is told. */
+    /** Keeps the events of a listener. */
     private static final class Heard implements FairShares.Listener {
         private final Map<Integer, Double> levels = new HashMap<>();
         private final Map<Integer, Integer> bottlenecks = new HashMap<>();

@@ -161,7 +161,10 @@ class NcclRingsTest {
         assertThat(busbw(staged, Collective.ALL_REDUCE, GIB)).isLessThan(12);
     }
 
-    /** What a machine's nominal bandwidth allows, less losses that are no greater than any that was measured. */
+    /**
+     * Compares NCCL's rate with a machine's nominal bandwidth, less losses that are no greater than any that was
+     * measured.
+     */
     @ParameterizedTest
     @CsvSource({
         "p3.16xlarge, 150",

@@ -3,6 +3,7 @@ package dev.banyan.simulate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.io.IOException;
@@ -20,7 +21,7 @@ class ProfileJsonTest {
             ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow());
 
     private static AbstractThrowableAssert<?, ? extends Throwable> refused(String text) {
-        return assertThatThrownBy(() -> ProfileJson.parse("my.json", text)).isInstanceOf(ProfileException.class);
+        return assertThatThrownBy(() -> ProfileJson.parse("my.json", text)).isInstanceOf(InputException.class);
     }
 
     @Test
@@ -118,11 +119,11 @@ class ProfileJsonTest {
         refused(GOOD.replace("\"v100-nvlink\"", "7")).hasMessage("my.json: key \"profile\" is 7; it must be a name");
         Path none = folder.resolve("none.json");
         assertThatThrownBy(() -> ProfileJson.read(none))
-                .isInstanceOf(ProfileException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessage(none + ": there is no such file; name the JSON file of a profile");
         Path binary = Files.write(folder.resolve("binary"), new byte[] {(byte) 0xff, (byte) 0xff, 0});
         assertThatThrownBy(() -> ProfileJson.read(binary))
-                .isInstanceOf(ProfileException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("is not text in UTF-8");
     }
 

@@ -46,7 +46,7 @@ class SimulatedRatesTest {
                 .toList());
     }
 
-    /** What the busiest link allows at full efficiency. */
+    /** Returns the rate that the busiest link permits at full efficiency. */
     private static double byLoads(Network network, Forest forest) {
         LinkLoads loads = new LinkLoads(network);
         for (Tree tree : forest.trees()) {

@@ -3,7 +3,7 @@ package dev.banyan.topology;
 import java.util.Objects;
 
 /**
- * How two ends of a machine reach each other, in the words of {@code nvidia-smi topo -m}.
+ * The connection between two ends of a machine, in the words of {@code nvidia-smi topo -m}.
  *
  * @param kind nearest class
  * @param lanes NVLink or xGMI links between the two, direct and through switches; 0 for other kinds

@@ -6,7 +6,7 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * How well each pair of devices is connected, as tree generators see it.
+ * The connection of each pair of devices, as tree generators see it.
  *
  * <p>The classes of a pair are 0 (none), 1 (PCIe), 2 (one NVLink) and 3 (two NVLinks or more, or an
  * NVSwitch of at least two lanes per device). The weights follow from them by one rule: if the
@@ -193,7 +193,7 @@ public final class LinkMatrix {
         return nvlinkConnected;
     }
 
-    /** What was assumed about the machine beyond its description, one sentence each. */
+    /** Returns the assumptions about the machine beyond its description, one sentence each. */
     public List<String> warnings() {
         return warnings;
     }

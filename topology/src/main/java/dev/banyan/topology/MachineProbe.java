@@ -11,7 +11,7 @@ public interface MachineProbe {
     /** Looks at this machine. Never throws: the answer reports what prevented it. */
     Answer probe();
 
-    /** What a probe found. */
+    /** The result of a probe. */
     sealed interface Answer {}
 
     /**

@@ -4,9 +4,9 @@ import java.util.Map;
 
 /** A place where links end: a device, or a hub that only forwards. */
 public sealed interface Node permits Device, Hub {
-    /** What the description calls it. */
+    /** Returns its name in the description. */
     String name();
 
-    /** What else the description says of it, by name, in its order. */
+    /** Returns its other attributes in the description, by name, in the description's order. */
     Map<String, String> attributes();
 }

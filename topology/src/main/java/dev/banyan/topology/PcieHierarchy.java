@@ -42,7 +42,7 @@ public final class PcieHierarchy {
     private final Map<String, Integer> named = new HashMap<>();
 
     /**
-     * What hangs on PCIe.
+     * A device or a network card on PCIe.
      *
      * @param device index of the device, or -1 for a card, which gets no link of its own
      * @param affinity any text; ends of equal text are on one socket where nothing else is known
@@ -57,7 +57,7 @@ public final class PcieHierarchy {
         }
     }
 
-    /** How near two ends are. */
+    /** Returns the distance class of two ends. */
     @FunctionalInterface
     public interface Classes {
         /**

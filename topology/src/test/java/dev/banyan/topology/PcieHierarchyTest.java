@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PcieHierarchyTest {
-    /** Where an end sits: socket, bridge, port and switch, each numbered across the machine. */
+    /** The seat of an end: socket, bridge, port and switch, each numbered across the machine. */
     private record Seat(int socket, int bridge, int port, int plx) {
         static Seat random(Random random) {
             int socket = random.nextInt(2);

@@ -65,7 +65,7 @@ record ImportedSchedule(String file, Schedule schedule) {
      * Reads a file.
      *
      * @throws UncheckedIOException if it can't be read
-     * @throws dev.banyan.msccl.MscclException if it is not a right MSCCL algorithm
+     * @throws dev.banyan.InputException if it is not a right MSCCL algorithm
      */
     static ImportedSchedule read(Path file) {
         try (InputStream in = new ByteArrayInputStream(BoundedInput.USUAL.bytes(file))) {

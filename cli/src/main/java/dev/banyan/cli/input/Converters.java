@@ -1,8 +1,8 @@
 package dev.banyan.cli.input;
 
+import dev.banyan.InputException;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.ProfileException;
 import dev.banyan.simulate.ProfileJson;
 import dev.banyan.simulate.Profiles;
 import java.nio.file.Files;
@@ -38,7 +38,7 @@ public final class Converters {
         command.registerConverter(type, word -> {
             try {
                 return parser.apply(word);
-            } catch (IllegalArgumentException | ProfileException e) {
+            } catch (IllegalArgumentException | InputException e) {
                 throw new TypeConversionException(e.getMessage());
             }
         });

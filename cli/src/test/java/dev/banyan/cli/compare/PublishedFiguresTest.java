@@ -3,12 +3,12 @@ package dev.banyan.cli.compare;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
-import dev.banyan.topology.format.MachineFormatException;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
@@ -204,7 +204,7 @@ class PublishedFiguresTest {
     private static Optional<Machine> readable(Path file) {
         try {
             return Optional.of(new MachineReader().read(file));
-        } catch (MachineFormatException e) {
+        } catch (InputException e) {
             return Optional.empty();
         }
     }

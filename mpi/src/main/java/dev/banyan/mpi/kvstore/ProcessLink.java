@@ -24,8 +24,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What all designs have in common: first values and sums of keys, in a group of all processes that the store owns.
- * Arrays that MPI cannot access go there and back through host memory, of which each key has as much as it is long.
+ * The common part of all designs: first values and sums of keys, in a group of all processes that the store owns.
+ * Arrays that MPI cannot access go there and back through host memory; each key has a host array of its own length.
  */
 abstract class ProcessLink implements StoreLink {
     /** The grace period in which a copy that timed out reports that itself. */

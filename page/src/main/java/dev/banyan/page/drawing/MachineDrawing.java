@@ -89,7 +89,7 @@ public final class MachineDrawing {
     /** From the lowest tier to the top, each where its lower neighbours are on average. */
     private void placeHubs() {
         for (int node = machine.size(); node < at.length; node++) {
-            // What belongs to no tier is in the middle.
+            // Nodes of no tier are in the middle.
             beyond[node] = -1;
         }
         for (int tier = tiers.count() - 1; tier >= 0; tier--) {
@@ -117,7 +117,7 @@ public final class MachineDrawing {
         }
         double spread = Math.hypot(x, y);
         boolean onOneSide = spread > 0.05 * lower;
-        // What joins devices all around is below them.
+        // A hub that joins devices all around is below them.
         angle[hub] = onOneSide ? Math.atan2(y, x) : Math.PI / 2;
         if (outside) {
             beyond[hub] = tiers.count() - tier;

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an algorithm carries an allreduce.
+ * Rate, depth and trees of one algorithm for an allreduce.
  *
  * @param algorithm index of the algorithm
  * @param rate GB/s of algbw at which the busiest link is full

@@ -1,4 +1,4 @@
-/** What a page shows, as its JSON has it. */
+/** The content of a page, as its JSON has it. */
 @NullMarked
 package dev.banyan.page.model;
 

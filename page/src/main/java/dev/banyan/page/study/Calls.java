@@ -28,7 +28,7 @@ final class Calls {
         this.costs = costs;
     }
 
-    /** What prices the calls. */
+    /** Returns the cost model of the calls. */
     SimulatedCosts costs() {
         return costs;
     }

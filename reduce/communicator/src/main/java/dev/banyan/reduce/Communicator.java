@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.CollectiveAbortedException;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.host.HostBackend;
@@ -98,7 +99,7 @@ public final class Communicator implements AutoCloseable {
             "Limits how long a collective may take before it fails on every rank.");
 
     private static final Logger LOG = LoggerFactory.getLogger(Communicator.class);
-    /** What the backend gets beyond the timeout, to report it itself. */
+    /** The time that the backend gets beyond the timeout, to report the timeout itself. */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
     private static final AtomicInteger COUNT = new AtomicInteger();
@@ -651,7 +652,7 @@ public final class Communicator implements AutoCloseable {
      * after a failure or {@link #close}.
      */
     public void abort() {
-        queue.fail(new IllegalStateException("Communicator.abort was called"));
+        queue.fail(new CollectiveAbortedException("Communicator.abort was called"));
         planned.abort();
     }
 

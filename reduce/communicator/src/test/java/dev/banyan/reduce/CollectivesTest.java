@@ -34,7 +34,7 @@ class CollectivesTest {
     private static final List<AlgorithmChoice> CHOICES = Stream.concat(
                     Stream.of(AlgorithmChoice.AUTO), AlgorithmChoice.scheduled().stream())
             .toList();
-    /** What is automatic takes one tree, or the packed ones. */
+    /** The bound above which the automatic choice takes packed trees instead of one tree. */
     private static final long ARRAY_BOUND = 500;
 
     private final SplittableRandom random = new SplittableRandom(20);

@@ -112,7 +112,7 @@ final class Elements {
         return sum;
     }
 
-    /** What the operation makes of some integers, as the type holds it. */
+    /** Returns the result of the operation on some integers, as the type holds it. */
     static long reduce(DataType type, ReduceOp op, long[] values) {
         BigInteger total = BigInteger.valueOf(values[0]);
         for (int i = 1; i < values.length; i++) {

@@ -17,7 +17,7 @@ final class FakeDevices extends FakeBackend {
     /** One per start, in that order. */
     final List<CompletableFuture<Void>> runs = new CopyOnWriteArrayList<>();
 
-    /** Whether a start got streams of the caller, one per start. */
+    /** True for each start that got streams of the caller, in the order of starts. */
     final List<Boolean> joins = new CopyOnWriteArrayList<>();
 
     private volatile Runnable onPrepare = () -> {};

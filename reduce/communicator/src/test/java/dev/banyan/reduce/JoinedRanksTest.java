@@ -47,7 +47,7 @@ class JoinedRanksTest {
     @TempDir
     private Path folder;
 
-    /** What a process does. */
+    /** The program of a process. */
     private interface Program<T> {
         T run(Communicator communicator) throws Exception;
     }
@@ -128,7 +128,7 @@ class JoinedRanksTest {
         }
     }
 
-    /** What is not shared goes through windows of 512 KiB. */
+    /** Buffers that are not shared go through windows of 512 KiB. */
     @Test
     void largeBuffersGiveTheBitsOfOneProcess() throws Exception {
         for (int[] ranks : new int[][] {{1, 1}, {1, 2, 1}}) {

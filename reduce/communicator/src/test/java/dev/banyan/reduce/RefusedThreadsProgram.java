@@ -48,7 +48,7 @@ final class RefusedThreadsProgram {
                 threads.refuseNone();
             }
         }
-        // What failed before must not keep later calls from working.
+        // An earlier failure must not keep later calls from working.
         int before = refused;
         calls();
         System.out.println(refused == before ? "all ended, refused " + refused : "calls fail though threads start");

@@ -38,7 +38,7 @@ final class BufferAccess {
     private static final int MOST_KNOWN = 4096;
 
     private final DeviceMemory memory;
-    /** What was checked last; the driver is asked once. */
+    /** The buffers that were checked last; the driver is asked once for each. */
     private final Map<Known, Boolean> known = new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1;
 

@@ -5,9 +5,9 @@ import jcuda.driver.CUstreamCaptureMode;
 import jcuda.driver.JCudaDriver;
 
 /**
- * What the driver refuses to a thread while any thread of the process captures a stream into a graph. In the mode
- * that threads begin with, a refused call, such as a query of an event, also invalidates the capture, whoever's that
- * is. In the relaxed mode nothing is refused that has nothing to do with the captured stream.
+ * The calls that the driver refuses to a thread while any thread of the process captures a stream into a graph. In the
+ * mode that threads begin with, a refused call, such as a query of an event, also invalidates the capture, whoever's
+ * that is. In the relaxed mode nothing is refused that has nothing to do with the captured stream.
  */
 final class CaptureMode {
     /** The mode that the thread does not have: the relaxed one, or the one before. */

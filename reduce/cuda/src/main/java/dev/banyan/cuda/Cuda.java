@@ -2,7 +2,7 @@ package dev.banyan.cuda;
 
 import jcuda.driver.CUresult;
 
-/** What every call of the driver is checked by. */
+/** Checks the result of every call of the driver. */
 final class Cuda {
     private Cuda() {}
 

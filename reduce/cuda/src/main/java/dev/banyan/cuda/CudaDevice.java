@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * others are used by one thread at a time.
  */
 final class CudaDevice implements AutoCloseable {
-    /** Of Volta, the first whose instructions the kernels use. */
+    /** The compute capability of Volta, the first with the instructions that the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
 
     private record Loaded(CUmodule module, DriverFunction function) {}
@@ -98,7 +98,7 @@ final class CudaDevice implements AutoCloseable {
         return kernels.computeIfAbsent(kernel, this::load).function();
     }
 
-    /** How many blocks of a kernel can be on the device at once. */
+    /** Returns the number of blocks of a kernel that can be on the device at once. */
     int residentBlocks(Kernel kernel, int threads) {
         DriverFunction function = function(kernel);
         enter();

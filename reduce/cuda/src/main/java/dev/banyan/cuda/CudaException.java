@@ -1,10 +1,12 @@
 package dev.banyan.cuda;
 
+import dev.banyan.BanyanException;
+
 /**
  * CUDA cannot be used, or a call or a step failed. The message names the device, what was done there and
  * CUDA's error.
  */
-public final class CudaException extends RuntimeException {
+public final class CudaException extends BanyanException {
     private static final long serialVersionUID = 1L;
 
     CudaException(String message) {

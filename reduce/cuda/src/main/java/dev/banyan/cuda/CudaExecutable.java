@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class CudaExecutable extends QueuedExecutable {
     private final GraphPlan plan;
     private final MemorySegment marks;
-    /** Of the last run: a training step uses the same buffers again and again. */
+    /** The key of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
     CudaExecutable(LaunchQueue queue, GraphPlan plan) {

@@ -23,7 +23,10 @@ final class CudaLibrary {
     private static final String TEMPORARY = "java.io.tmpdir";
     /** Name of the driver's library. */
     static final String DRIVER = "libcuda.so.1";
-    /** What the bindings call and older drivers lack. The first call of what is missing would end the process. */
+    /**
+     * The functions that the bindings call and older drivers lack. The first call of a missing one would end the
+     * process.
+     */
     private static final List<String> LATE =
             List.of("cuInit", "cuGraphInstantiateWithFlags", "cuGraphAddKernelNode_v2");
 
@@ -123,7 +126,7 @@ final class CudaLibrary {
         }
     }
 
-    /** What is mapped stays mapped. */
+    /** A mapped library stays mapped. */
     private static void remove(Path directory) throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {

@@ -31,7 +31,7 @@ final class DeviceMemory {
     private final Ranks ranks;
     private final Map<CudaDevice, CopyLane> lanes;
     private final BooleanSupplier running;
-    /** What is allocated on devices, by its address. */
+    /** The allocations on devices, by address. */
     private final ConcurrentNavigableMap<Long, Allocation> allocations = new ConcurrentSkipListMap<>();
     /** Free what arenas gave back. */
     private final ConcurrentLinkedQueue<IntSupplier> kept = new ConcurrentLinkedQueue<>();

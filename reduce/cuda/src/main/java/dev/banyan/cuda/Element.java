@@ -3,7 +3,7 @@ package dev.banyan.cuda;
 import dev.banyan.schedule.type.DataType;
 import java.util.Locale;
 
-/** What kernels combine: the types of collectives, and sums of 64-bit integers. */
+/** The elements that kernels combine: the types of collectives, and sums of 64-bit integers. */
 enum Element {
     F32(4),
     F64(8),
@@ -39,7 +39,7 @@ enum Element {
         return valueOf(type.name());
     }
 
-    /** What sums of integers of a type are kept in, so that they cannot overflow. */
+    /** Returns the element that keeps sums of integers of a type, so that they cannot overflow. */
     static Element wide(DataType type) {
         return switch (type) {
             case I8, U8, I32 -> I64;

@@ -48,7 +48,7 @@ sealed interface ElementCode {
 
     void combineElement(List<String> accumulators, List<String> element);
 
-    /** What {@link #storeElement} takes; divides the accumulators where the result is a mean. */
+    /** Returns the registers that {@link #storeElement} takes; divides the accumulators if the result is a mean. */
     List<String> packElement(List<String> accumulators);
 
     void storeElement(String address, List<String> packed);
@@ -121,7 +121,7 @@ sealed interface ElementCode {
             text.emit(operation + suffix + " " + accumulator + ", " + accumulator + ", " + value);
         }
 
-        /** Of floats by the order of bit patterns, in which -0 is less than 0; NaN if one is NaN. */
+        /** Takes the extreme of floats by the order of bit patterns, in which -0 is less than 0; NaN if one is NaN. */
         private void extreme(String operation, String order, String accumulator, String value) {
             if (!floating) {
                 plain(operation, accumulator, value);

@@ -4,7 +4,7 @@ import dev.banyan.schedule.plan.Execution;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** What runs schedules on GPUs. */
+/** The executors of schedules on GPUs. */
 enum ExecutorChoice {
     /** One kernel on each GPU, which interprets a device program. */
     KERNEL,

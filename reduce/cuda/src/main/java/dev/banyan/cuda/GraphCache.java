@@ -22,7 +22,7 @@ final class GraphCache {
     static final int MOST_NODES = 200_000;
 
     /**
-     * What a graph depends on.
+     * The properties on which a graph depends.
      *
      * @param addresses of the inputs of ranks 0..n-1, then of their outputs
      */

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What graphs of one schedule are made of.
+ * The parts from which the graphs of one schedule are made.
  *
  * @param name of the collective and the algorithm, for messages
  * @param devices the device of each rank

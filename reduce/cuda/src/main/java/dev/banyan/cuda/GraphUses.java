@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Which devices touch which buffers in the graphs of a plan. */
+/** The devices that touch each buffer in the graphs of a plan. */
 final class GraphUses {
     private GraphUses() {}
 

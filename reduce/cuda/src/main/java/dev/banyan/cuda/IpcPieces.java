@@ -32,7 +32,7 @@ final class IpcPieces implements ProgramPieces {
     private final Exchange exchange;
     private final IntUnaryOperator processOf;
     private final List<Piece> pieces = new ArrayList<>();
-    /** How many of them are shared. */
+    /** The number of pieces that are shared. */
     private int shared;
 
     /**

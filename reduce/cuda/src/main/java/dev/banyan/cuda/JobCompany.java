@@ -19,7 +19,7 @@ final class JobCompany implements Company {
     private final String models;
     private final long timeoutNanos;
     private final boolean triesPeers;
-    /** When this process last asked the kernel whether the others live. */
+    /** The time when this process last asked the kernel whether the others live. */
     private volatile long looked = System.nanoTime();
 
     /**

@@ -125,7 +125,7 @@ sealed interface Kernel {
 
     /** Updates values by their gradients. */
     record Update(Rule rule, DataType type) implements Kernel {
-        /** What an update does with an element. */
+        /** The rule by which an update changes an element. */
         enum Rule {
             SGD,
             SGD_MOMENTUM,

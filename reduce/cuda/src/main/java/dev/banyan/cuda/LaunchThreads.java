@@ -26,7 +26,7 @@ final class LaunchThreads implements WorkerPool.Task {
     private final long timeoutNanos;
     private final IntConsumer launch;
     private final AtomicInteger next = new AtomicInteger();
-    /** What the launch on each device has thrown in this round; each is written by the thread that took the device. */
+    /** The exceptions of the launches of this round, by device; each is written by the thread that took the device. */
     private final Throwable[] failures;
 
     /**

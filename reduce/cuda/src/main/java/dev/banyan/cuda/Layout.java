@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Where the slots of routes lie in one block of memory per device and one of the host's. Sizes in bytes. */
+/** The places of routes' slots in one block of memory per device and one of the host's. Sizes in bytes. */
 final class Layout {
     private static final int ALIGNMENT = 256;
     /** Slots begin as far from a multiple of 16 as the buffers, so that kernels can take 16 bytes of all. */

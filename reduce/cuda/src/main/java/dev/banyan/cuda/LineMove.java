@@ -39,7 +39,7 @@ final class LineMove {
     }
 
     /**
-     * Where a unit of data of a slice lies.
+     * The place of a unit of a slice's data.
      *
      * @param offset in plain data
      * @param inLines in lines

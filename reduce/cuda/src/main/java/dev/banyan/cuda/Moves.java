@@ -1,7 +1,7 @@
 package dev.banyan.cuda;
 
 /**
- * How data is cut and moved.
+ * The sizes by which data is cut and moved.
  *
  * @param pieceBytes length of a piece, as long as there are not too many; a multiple of 512
  * @param mostPieces greatest number of pieces of a chunk
@@ -16,7 +16,7 @@ record Moves(long pieceBytes, int mostPieces, int ring, long directBytes) {
      */
     static final Moves DEFAULT = new Moves(1 << 20, 64, 3, 256 << 10);
 
-    /** What pieces are cut down to where memory is short. */
+    /** The least length to which pieces are cut if memory is short. */
     static final long LEAST_PIECE = 64 << 10;
 
     /** Shorter pieces, and more of them. */

@@ -1,7 +1,7 @@
 package dev.banyan.cuda;
 
 /**
- * What a node reads or writes.
+ * The memory that a node reads or writes.
  *
  * @param kind which memory
  * @param index number of the location, the slot or the host slot in its {@link Route}

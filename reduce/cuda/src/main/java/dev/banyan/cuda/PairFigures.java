@@ -1,8 +1,8 @@
 package dev.banyan.cuda;
 
 /**
- * What copies from one GPU to another took. Where peer access was not granted or did not work, its figures are those of
- * the way through the host; what a stuck copy held back is 0.
+ * The figures of copies from one GPU to another. Without working peer access they are those of the path through the
+ * host; figures that a stuck copy prevented are 0.
  *
  * @param peer what came of peer access
  * @param gbs copies one way in GB/s (1e9 bytes/s)
@@ -20,7 +20,7 @@ public record PairFigures(
         double hostGbs,
         double hostBothGbs,
         double hostLatencyUs) {
-    /** What came of peer access. */
+    /** The outcome of peer access. */
     public enum Outcome {
         /** Every byte arrived. */
         RIGHT,

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which devices may touch each other's memory. Asked for, enabled and tried pair by pair, when a plan first needs it.
- * Safe for use from any thread.
+ * The pairs of devices that may touch each other's memory. Access is asked for, enabled and tried pair by pair, when a
+ * plan first needs it. Safe for use from any thread.
  */
 final class PeerAccess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerAccess.class);
@@ -54,7 +54,7 @@ final class PeerAccess {
     /** Returns whether work on the device of one rank may touch memory of the other's. */
     boolean reaches(int fromRank, int toRank) {
         if (!ranks.holds(fromRank) || !ranks.holds(toRank)) {
-            // What other processes share was opened, or there would be no such ranks.
+            // The memory of other processes is open, or there would be no such ranks.
             return true;
         }
         CudaDevice from = ranks.get(fromRank);

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class PeerMeter implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PeerMeter.class);
-    /** What is staged through the host goes in pieces, so that its two copies overlap. */
+    /** Data goes through the host in pieces, so that its two copies overlap. */
     private static final long PIECE = 1 << 20;
 
     private static final int SMALL_BYTES = 16;
@@ -89,7 +89,7 @@ public final class PeerMeter implements AutoCloseable {
         final CUevent piece;
         final DeviceAddress source;
         final DeviceAddress target;
-        /** What is sent; no two GPUs send the same. */
+        /** The data that is sent; no two GPUs send the same. */
         final HostBlock pattern;
 
         final HostBlock staging;

@@ -1,6 +1,6 @@
 package dev.banyan.cuda;
 
-/** Which GPUs may touch each other's memory, as far as the driver grants it; the others' data goes through the host. */
+/** Decides which GPUs may touch each other's memory if the driver grants it; the others' data goes through the host. */
 @FunctionalInterface
 public interface PeerRule {
     /** All of them. */

@@ -4,14 +4,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a device of this process has failed. The driver then refuses all work of that device until the process ends;
- * work of other devices that waited for it may never end, and whoever frees memory there waits for it. So nothing is
- * freed after a fault, and no further backend is made.
+ * Remembers that a device of this process has failed. The driver then refuses all work of that device until the process
+ * ends; work of other devices that waited for it may never end, and whoever frees memory there waits for it. So nothing
+ * is freed after a fault, and no further backend is made.
  *
  * <p>Safe for use from any thread.
  */
 final class ProcessFault {
-    /** What all messages about a fault end with. */
+    /** The end of all messages about a fault. */
     static final String REMEDY = "end this process and start a new one";
 
     private static final AtomicReference<@Nullable String> FAULT = new AtomicReference<>();

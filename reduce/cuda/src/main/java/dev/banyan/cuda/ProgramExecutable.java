@@ -16,7 +16,7 @@ final class ProgramExecutable extends QueuedExecutable {
     private final List<ProgramBatch.Member> known = new ArrayList<>();
 
     private int nextToForget;
-    /** How often memory had been freed when the known buffers were checked. */
+    /** The number of frees of memory up to the last check of the known buffers. */
     private long frees;
 
     ProgramExecutable(LaunchQueue queue, ProgramPlan plan, int ranks, long timeoutMillis) {

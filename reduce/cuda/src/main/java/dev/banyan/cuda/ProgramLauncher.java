@@ -34,19 +34,19 @@ final class ProgramLauncher {
     private static final int COUNT = 5;
     private static final int SETS = 6;
     private static final int FIRST_BUFFER = 7;
-    /** Of the sets of slots: those of this launch are known to be free. */
+    /** Says that the slots of a launch's set are known to be free. */
     static final int FREE = 2;
     /** As many blocks of a device as have room for what stopped them. */
     static final int MOST_BLOCKS = 1023;
 
-    /** What a launch on one device needs. */
+    /** The arguments of a launch on one device. */
     private static final class Lane {
         private final CudaDevice device;
         private final DriverObjects objects;
         private final DriverStream stream;
         private final MemorySegment control;
         private final LaunchParameters parameters = new LaunchParameters(WORDS);
-        /** Of the launch that is being made; null where it has no kernel here. */
+        /** The function of the launch that is being made; null if it has no kernel here. */
         private @Nullable DriverFunction function;
 
         private int blocks;
@@ -74,7 +74,7 @@ final class ProgramLauncher {
     private final Pool<ProgramRun> runs;
     /** Room for the calls of a launch on one device. */
     private final Pool<HostBlock> batches = new Pool<>(this::batchBlock);
-    /** Which set of slots the next launch takes, 0 or 1. */
+    /** The set of slots that the next launch takes, 0 or 1. */
     private int set;
     /** True if what was launched last {@linkplain DeviceProgram#synchronizes synchronizes}, or nothing was. */
     private boolean isSynchronized = true;

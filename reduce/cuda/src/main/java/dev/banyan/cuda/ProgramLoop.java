@@ -64,7 +64,7 @@ record ProgramLoop(
     /** The buffer of a place whose address is absolute, as the table has it. */
     static final int ABSOLUTE = -1;
 
-    /** How data reaches the receiver. */
+    /** The protocol by which data reaches the receiver. */
     enum Protocol {
         /** Plain data, then a flag. */
         BULK(0),
@@ -83,7 +83,7 @@ record ProgramLoop(
         }
     }
 
-    /** What a place holds. */
+    /** The form of the data at a place. */
     enum Form {
         PLAIN(0),
         /** Lines of 16 bytes {u32 data, u32 flag, u32 data, u32 flag}: 2 bytes for each byte of data. */
@@ -101,7 +101,7 @@ record ProgramLoop(
         }
     }
 
-    /** When a flag is posted. */
+    /** The moments at which a flag is posted. */
     enum PostKind {
         AFTER_SLICES(0),
         WHEN_READY_AND_AFTER_SLICES(1),
@@ -131,8 +131,8 @@ record ProgramLoop(
     }
 
     /**
-     * Where slice k of an input or output lies: at {@code address + k * (bytes of a slice)}, or with slots at
-     * {@code address + (k & slotMask) * slotBytes}.
+     * The place of slice k of an input or output: at {@code address + k * (bytes of a slice)}, or with slots at {@code
+     * address + (k & slotMask) * slotBytes}.
      *
      * @param address absolute, or relative to a buffer parameter of the kernel
      * @param buffer number of the parameter, or {@link #ABSOLUTE}

@@ -31,7 +31,7 @@ import jcuda.driver.CUstream;
  * <p>Safe for use from any thread.
  */
 final class ProgramMemory {
-    /** What a flag belongs to. */
+    /** The owner of a flag. */
     sealed interface Flag {
         record Data(int receiver, int block, int input) implements Flag {}
 
@@ -50,7 +50,7 @@ final class ProgramMemory {
     }
 
     /**
-     * Where a flag or a slot is.
+     * The place of a flag or a slot.
      *
      * @param piece number of a piece of memory
      * @param offset from its begin, in bytes
@@ -76,7 +76,7 @@ final class ProgramMemory {
     /** By rank, the next free flag. */
     private final Map<Integer, Spot> nextFlag = new HashMap<>();
 
-    /** How many flags of each rank are free. */
+    /** The number of free flags of each rank. */
     private final long[] freeFlags;
 
     private final Map<Regions, List<Spot>> regions = new HashMap<>();

@@ -33,7 +33,7 @@ record ProgramPlan(
         long values,
         boolean takesLinesOnce) {
     /**
-     * Where a loop is.
+     * The place of a loop.
      *
      * @param lane of the program
      * @param move of the lane
@@ -41,7 +41,7 @@ record ProgramPlan(
     record LoopPlace(int rank, int lane, int move) {}
 
     /**
-     * What one device has of it.
+     * The part of one device.
      *
      * @param device the device
      * @param table its table

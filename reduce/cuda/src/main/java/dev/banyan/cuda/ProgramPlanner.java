@@ -109,7 +109,7 @@ final class ProgramPlanner {
         private final Kernel.Program kernel;
         private final List<ProgramPlan.LoopPlace> places = new ArrayList<>();
         private @Nullable Map<CudaDevice, Long> scratchOf;
-        /** How many blocks of a rank run at once. */
+        /** The number of blocks of a rank that run at once. */
         private int mostBlocks;
 
         Maker(Schedule schedule, DataType type, boolean mean, Kernel.Program kernel) {
@@ -174,8 +174,8 @@ final class ProgramPlanner {
         }
 
         /**
-         * How many blocks of each rank run at once, whatever the devices, and with as many threads as other programs of
-         * one launch may want.
+         * Returns the number of blocks of each rank that run at once on any device, with as many threads as other
+         * programs of one launch may want.
          */
         private int blocksOfRank() throws NoProgramException {
             int threads = Kernel.Program.MOST_WORKERS + Kernel.Program.POSTING_THREADS;

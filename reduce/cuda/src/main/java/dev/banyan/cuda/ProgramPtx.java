@@ -139,7 +139,7 @@ final class ProgramPtx {
         text.emit("bra " + call);
     }
 
-    /** What a lane of the first warp waits for in each slice. */
+    /** The registers of a lane of the first warp, which waits for a flag in each slice. */
     private record WaitRegisters(String flag, String lag, String seen) {
         WaitRegisters(PtxText text) {
             this(text.register(LONG), text.register(WORD), text.register(LONG));
@@ -274,7 +274,7 @@ final class ProgramPtx {
         text.emit("mov.u32 " + registers.slice + ", 0");
     }
 
-    /** What the flags of the loop are before its first slice. */
+    /** Reads the values of the loop's flags before its first slice. */
     private void readStart() {
         String offset = text.emit(LONG, "ld.shared.u64", field(32));
         text.emit("add.u64 " + registers.flag + ", " + registers.base + ", " + offset);

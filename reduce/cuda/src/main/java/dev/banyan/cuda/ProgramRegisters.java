@@ -4,7 +4,7 @@ import static dev.banyan.cuda.PtxText.Register.LONG;
 import static dev.banyan.cuda.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.PtxText.Register.WORD;
 
-/** What the parts of a program kernel share: registers that live from one part to the next, and shared memory. */
+/** The shared state of a program kernel's parts: registers that live from one part to the next, and shared memory. */
 final class ProgramRegisters {
     /** The record of the current loop. */
     static final String RECORD = "record";
@@ -31,11 +31,11 @@ final class ProgramRegisters {
     final String call;
     /** Calls of a batch that are left, with the current one. */
     final String calls;
-    /** Of the current call: address of the table, and base of the flags. */
+    /** State of the current call: address of the table, and base of the flags. */
     final String table;
 
     final String base;
-    /** Which set of slots lines are in, 0 or 1, and 2 more if these are known to be free. */
+    /** The set of slots that lines are in, 0 or 1, and 2 more if these are known to be free. */
     final String sets;
     /** Address of the records of this block in the table, less the head of the table. */
     final String head;
@@ -50,13 +50,14 @@ final class ProgramRegisters {
     final String places;
 
     /**
-     * Of the current loop, in shared memory: address of the place of the first output, and behind that of the last one.
+     * State of the current loop, in shared memory: address of the place of the first output, and behind that of the
+     * last one.
      */
     final String firstOutput;
 
     final String outputsEnd;
 
-    /** Of the current loop, predicates: not all places are aligned to 16 bytes; the protocol has lines. */
+    /** Predicates of the current loop: not all places are aligned to 16 bytes; the protocol has lines. */
     final String scalar;
 
     final String lines;
@@ -64,7 +65,7 @@ final class ProgramRegisters {
     /** The result is the only input. */
     final String copies;
 
-    /** Of the current slice: its number, its elements, and what its flags are when it is done. */
+    /** State of the current slice: its number, its elements, and the values of its flags when it is done. */
     final String slice;
 
     final String count;

@@ -24,7 +24,7 @@ record ProgramStatus(Code code, int loop, int slice, int channel, long seen, lon
     static final int FIRST = 64;
     static final int BYTES = 64;
 
-    /** Whether a block stopped, and why. */
+    /** The reason for which a block stopped, if it did. */
     enum Code {
         NONE(0),
         TIMEOUT(1),

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
-/** What runs by its turn in the launch queue of its backend. */
+/** An executable that runs by its turn in the launch queue of its backend. */
 abstract sealed class QueuedExecutable implements Executable permits ProgramExecutable, CudaExecutable, NcclExecutable {
     private final LaunchQueue queue;
     private final int ranks;

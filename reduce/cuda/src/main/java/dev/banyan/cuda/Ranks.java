@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Which device each rank is on. Of ranks that other processes hold only the place is known: a number of the device that
- * is the same in all processes, 0..p-1, and that differs where processes differ. Safe for use from any thread.
+ * The device of each rank. Only the place of ranks of other processes is known: a number of the device that is the same
+ * in all processes, 0..p-1, and that differs where processes differ. Safe for use from any thread.
  */
 final class Ranks {
     private final List<CudaDevice> held;

@@ -7,11 +7,11 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Which steps complete what is part of the collective's result. */
+/** The steps that complete parts of the collective's result. */
 final class Results {
     private Results() {}
 
-    /** What a location holds. */
+    /** The value of a location. */
     private static final class Value {
         /** Step that reduced it, or -1. */
         private final int reducer;

@@ -84,7 +84,7 @@ final class RouteCompiler {
         private final List<Route.Slot> slots = new ArrayList<>();
         private final List<Route.Slot> hostSlots = new ArrayList<>();
         private final List<String> steps = new ArrayList<>();
-        /** Where each location is kept. */
+        /** The operand that keeps each location. */
         private final Operand[] kept;
         /** The template that wrote what is there, or -1. */
         private final int[] writer;
@@ -149,7 +149,10 @@ final class RouteCompiler {
             ends.add(templates.size() - 1);
         }
 
-        /** Where a kernel on a rank's device can load a source; {@code after} gets what must be done before. */
+        /**
+         * Returns the operand from which a kernel on a rank's device can load a source; {@code after} gets the nodes
+         * that must be done before.
+         */
         private Operand within(int source, int rank, int s, List<Integer> after) {
             int from = rank(source);
             if (peers.sameDevice(rank, from) || (pieceBytes <= moves.directBytes() && peers.reaches(rank, from))) {

@@ -53,10 +53,10 @@ final class Runs {
     private long firstSince;
     /** The same by {@link System#nanoTime()}, whatever the clock is. */
     private long firstBegun;
-    /** When the devices were asked for faults, by {@link System#nanoTime()}. */
+    /** The time when the devices were last asked for faults, by {@link System#nanoTime()}. */
     private long faultsAsked = System.nanoTime();
 
-    /** How many runs were added. */
+    /** The number of runs that were added. */
     private long started;
 
     private @Nullable RuntimeException failure;

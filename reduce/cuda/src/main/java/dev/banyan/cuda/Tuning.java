@@ -6,7 +6,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What users do not choose for a backend, except by settings.
+ * The parameters of a backend that users choose by settings alone.
  *
  * @param moves how graphs move data
  * @param graphNodes bound of the nodes of all graphs

@@ -141,7 +141,7 @@ final class UpdatePtx {
         String value;
         List<String> moments = places;
         if (hasMaster()) {
-            // What is not needed is loaded from memory that is read anyway.
+            // Lanes that need no gradient load from memory that is read anyway.
             String given = load(text.emit(LONG, "selp.b64", valueAt, gradientAt, first));
             value = text.emit(FLOAT, "selp.f32", given, loadState(places.getFirst()), first);
             moments = places.subList(1, places.size());

@@ -85,7 +85,10 @@ final class WidePtx {
         text.emit("st.global.b" + 8 * type.bytes() + " " + to + ", " + mean);
     }
 
-    /** Of a 128-bit sum of as many 64-bit integers as the divisor says, so its high half is less than that. */
+    /**
+     * Divides a 128-bit sum of as many 64-bit integers as the divisor says, so that its high half is less than the
+     * divisor.
+     */
     private String longDivision(String from, String divisor) {
         String low = text.register(LONG);
         String high = text.register(LONG);

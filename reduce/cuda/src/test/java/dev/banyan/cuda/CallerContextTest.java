@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the caller has made current stays so, whatever is called and whether it fails. */
+/** The caller's context stays current, whatever is called and whether it fails. */
 class CallerContextTest {
     private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
     private static final Duration PATIENCE = FaultClock.TIMEOUT;

@@ -51,7 +51,8 @@ class CreationFaultTest {
                     .isInstanceOf(CollectiveTimeoutException.class)
                     .hasMessageMatching("a copy to or from device [01] did not end within .*");
             emulator.tell("release 0");
-            // What hung ends at some time after its release, and is freed when a later backend is made or closed.
+            // The hung work ends at some time after its release, and its memory is freed when a later backend is made
+            // or closed.
             do {
                 backend(0, 1).close();
             } while (emulator.count("bytes") > 0);

@@ -425,7 +425,7 @@ class CudaBackendTest {
         EmulatedProcess.beginAnother(emulator);
     }
 
-    /** Of two mappings; the second begins within the buffer. */
+    /** Maps a buffer twice; the second mapping begins within the buffer. */
     @Test
     void mappedBuffersMustBeOpen() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);

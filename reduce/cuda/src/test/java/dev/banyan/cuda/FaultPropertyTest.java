@@ -131,7 +131,7 @@ class FaultPropertyTest {
 
     private void end() {
         if (!ProcessFault.isThere()) {
-            // What hung is freed when it has ended, by the next backend.
+            // The next backend frees the hung work's memory when that work has ended.
             emulator.tell("release 0");
             while (emulator.count("bytes") > 0) {
                 new CudaBackend(new int[] {0, 1, 2, 3, 4, 5, 6, 7}, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20, DIRECT)
@@ -195,7 +195,7 @@ class FaultPropertyTest {
         }
     }
 
-    /** Where a device gets lost while work hangs, it does so when somebody waits for that work. */
+    /** A device that is to be lost while work hangs is lost when somebody waits for that work. */
     private LongSupplier clock(Fault fault) {
         FaultClock clock = new FaultClock(emulator);
         AtomicBoolean isSound = new AtomicBoolean(fault.kind() == Kind.LOSE_WHILE_HUNG);

@@ -39,7 +39,7 @@ class JoinedGpusTest {
     private Path folder;
 
     /**
-     * What all processes do together.
+     * The program of all processes.
      *
      * @param devices of each process, separated by semicolons
      */

@@ -55,7 +55,7 @@ class KernelsAgainstHostTest {
     private static final int MOST_COUNT = 1021;
     private static final int ROOM = 8 * MOST_COUNT + 128;
 
-    /** Where a kernel's buffers begin. */
+    /** The begin of a kernel's buffers. */
     private enum Placement {
         ALIGNED,
         /** All as far from a multiple of 16 bytes. */

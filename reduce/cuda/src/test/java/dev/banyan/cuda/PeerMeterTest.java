@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What timed copies find on emulated machines that are sound, corrupt and stuck. */
+/** Timed copies on emulated machines that are sound, corrupt and stuck. */
 class PeerMeterTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
 

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PeerTrialsTest {
     private static final Machine FOUR =
             Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
-    /** What a trial may take, at most. */
+    /** The longest time of a trial. */
     private static final Duration TRIAL = Duration.ofSeconds(2);
     /** No collective of the tests calls it. */
     private static final String TRIAL_KERNEL = new Kernel.Reduce(ReduceOp.MAX, Element.I32, 2).name();
@@ -66,7 +66,9 @@ class PeerTrialsTest {
         return emulator.count("kernels " + TRIAL_KERNEL);
     }
 
-    /** What hung ends soon after it is released, and its memory is freed when another backend is closed after that. */
+    /**
+     * The hung work ends soon after it is released, and its memory is freed when another backend is closed after that.
+     */
     private void awaitFreeing(long others) {
         while (emulator.count("bytes") > others) {
             new CudaBackend(new int[] {2, 3}, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20).close();

@@ -23,7 +23,7 @@ import jcuda.driver.CUfunction;
  */
 final class ProgramChain {
     /**
-     * What a chain is like.
+     * The shape of a chain.
      *
      * @param elements of each lane
      * @param slots of each channel

@@ -173,7 +173,7 @@ class ProgramChainTest {
 
     // ---- Seeded defects ----
 
-    /** What may go wrong in the text of the kernel. */
+    /** The defects that are planted into the kernel's text. */
     enum Defect {
         NO_FENCE_AFTER_WAITING(
                 Protocol.BULK, "(bar\\.warp\\.sync 0xffffffff;\\s+)@%p\\d+ fence\\.acq_rel\\.sys;", "$1"),

@@ -9,7 +9,7 @@ final class RandomChoices {
     /** All algorithms of Banyan's. */
     static final List<AlgorithmChoice> ALGORITHMS = AlgorithmChoice.scheduled();
 
-    /** What faults are tried with. */
+    /** The algorithms with which faults are tried. */
     static final List<AlgorithmChoice> FAULTY_ALGORITHMS = List.of(
             AlgorithmChoice.RING, AlgorithmChoice.STAR, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.MULTI_TREE);
 

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What may be done while runs have not ended, on an emulated machine whose work stops and goes on when told. */
+/** Calls while runs have not ended, on an emulated machine whose work stops and goes on by command. */
 @Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RunsInFlightTest {
     private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
@@ -77,7 +77,9 @@ class RunsInFlightTest {
         run.join();
     }
 
-    /** What hung ends soon after it is released, and its memory is freed when another backend is closed after that. */
+    /**
+     * The hung work ends soon after it is released, and its memory is freed when another backend is closed after that.
+     */
     private void awaitFreeing() {
         while (emulator.count("bytes") > 0) {
             backend().close();
@@ -93,7 +95,7 @@ class RunsInFlightTest {
         return backend(new Tuning(Moves.DEFAULT, graphNodes, FaultClock.STOPPED, false));
     }
 
-    /** What hangs in it is late. */
+    /** Returns a backend in which hanging work is late. */
     private CudaBackend hastyBackend() {
         return backend(new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, new FaultClock(emulator), false));
     }

@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * Who took part in a run, and whose trace this is.
+ * The nodes of a run, and the one that this trace belongs to.
  *
  * @param role what the node is that recorded
  * @param hostname the machine that it ran on

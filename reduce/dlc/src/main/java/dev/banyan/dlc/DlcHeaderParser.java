@@ -1,5 +1,6 @@
 package dev.banyan.dlc;
 
+import dev.banyan.InputException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -50,7 +51,7 @@ final class DlcHeaderParser {
         if (value.matches("[1-9]\\d{0,4}") && Integer.parseInt(value) <= MOST_NODES) {
             return Integer.parseInt(value);
         }
-        throw new DlcException(
+        throw new InputException(
                 source, line, column, name + " is '" + value + "'; it must be a whole number from 1 to " + MOST_NODES);
     }
 
@@ -66,7 +67,7 @@ final class DlcHeaderParser {
             ids.add(Integer.valueOf(id.group(1)));
         }
         if (count == 0 || ids.size() != count) {
-            throw new DlcException(
+            throw new InputException(
                     source,
                     line,
                     field.start(2) + 1,
@@ -76,7 +77,7 @@ final class DlcHeaderParser {
         return ids;
     }
 
-    /** Who took part, if the lines said so. */
+    /** Returns the nodes of the run, if the lines named them. */
     Optional<DlcHeader> header() {
         if (workers == 0 || servers == 0) {
             return Optional.empty();
@@ -99,7 +100,7 @@ final class DlcHeaderParser {
                         : serving));
     }
 
-    /** Who takes part in messages, where no line said it. */
+    /** Returns the nodes of messages, for a file whose lines name none. */
     DlcHeader derived(List<DlcRecord> records) {
         List<DlcMessage> messages = new DlcTrace(DlcHeader.of(role, hostname, 0, 0), records)
                 .messages()

@@ -1,11 +1,13 @@
 package dev.banyan.dlc;
 
+import dev.banyan.InputException;
+
 /** A line of a trace, taken word by word. Not safe for use from several threads at once. */
 final class DlcLine {
     private final String source;
     private final int line;
     private final String text;
-    /** Where the last word began, and what comes after it. */
+    /** The begin of the last word, and the position behind it. */
     private int begin;
 
     private int end;
@@ -64,8 +66,8 @@ final class DlcLine {
                         : "from " + least + " to " + most));
     }
 
-    /** What is wrong with the last word. */
-    DlcException wrong(String problem) {
-        return new DlcException(source, line, begin + 1, problem);
+    /** Returns an error about the last word. */
+    InputException wrong(String problem) {
+        return new InputException(source, line, begin + 1, problem);
     }
 }

@@ -5,9 +5,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What a node recorded: that it sent or received one of the four messages that a key needs per iteration. In
- * order these are the push, its acknowledgement, the request to pull, and the pulled value. The first and the
- * third go from worker to server, the others back.
+ * An entry of a node's record: it sent or received one of the four messages that a key needs per iteration. In order
+ * these are the push, its acknowledgement, the request to pull, and the pulled value. The first and the third go from
+ * worker to server, the others back.
  */
 enum DlcOperation {
     /** A worker sends a gradient. */
@@ -45,12 +45,12 @@ enum DlcOperation {
         return label;
     }
 
-    /** What the node is that recorded it. */
+    /** Returns the role of the node that recorded it. */
     DlcRole role() {
         return role;
     }
 
-    /** Which of the four messages it is about, 0..3. */
+    /** Returns the index of its message among the four, 0..3. */
     int message() {
         return message;
     }

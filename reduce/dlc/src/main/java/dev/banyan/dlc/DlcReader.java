@@ -1,5 +1,6 @@
 package dev.banyan.dlc;
 
+import dev.banyan.InputException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -29,7 +30,7 @@ public final class DlcReader {
      *
      * @param source what to call it in messages, e.g. the file's name
      * @param in its contents, UTF-8; read to the end, not closed
-     * @throws DlcException if it cannot be understood
+     * @throws InputException if it cannot be understood
      * @throws IOException if reading fails
      */
     public static DlcTrace read(String source, InputStream in) throws IOException {
@@ -47,14 +48,14 @@ public final class DlcReader {
             headers.take(number, text);
         }
         if (text == null) {
-            throw new DlcException(
+            throw new InputException(
                     source, 0, 0, "has no records of a DLC trace; they follow a line 'id src dst length num_pp ...'");
         }
         Optional<DlcHeader> header = headers.header();
         DlcRecordParser parser = new DlcRecordParser(header);
         for (; text != null; text = reader.readLine(), number++) {
             if (COLUMNS.matcher(text).matches()) {
-                throw new DlcException(
+                throw new InputException(
                         source, number, 0, "a second trace begins here; tracers append to files, so cut it off before");
             }
             if (!text.isBlank()) {

@@ -97,7 +97,7 @@ public final class DlcReplay {
                         .toList());
     }
 
-    /** Of a key, from pushes to values. */
+    /** The times of a key, from pushes to values. */
     private static final class Times {
         final LongSummaryStatistics traced = new LongSummaryStatistics();
         final DoubleSummaryStatistics predicted = new DoubleSummaryStatistics();

@@ -1,6 +1,6 @@
 package dev.banyan.dlc;
 
-/** What a node of a trace is. */
+/** The role of a node of a trace. */
 enum DlcRole {
     /** Computes gradients, pushes them and pulls what became of them; nodes 0..W-1. */
     WORKER("worker", 'w'),

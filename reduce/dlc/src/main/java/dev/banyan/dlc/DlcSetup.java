@@ -12,7 +12,7 @@ import java.util.Objects;
  * @param command its name, e.g. {@code SendCom_TO_Servers}: letters, digits and underscores
  */
 record DlcSetup(int id, int src, int dst, long length, String command) implements DlcRecord {
-    /** What the column num_pp holds. */
+    /** The value of the column num_pp. */
     static final int NUMBER = 0;
 
     /**

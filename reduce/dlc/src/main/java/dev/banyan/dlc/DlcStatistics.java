@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DlcStatistics {
     /**
-     * What many measurements come to.
+     * The summary of many measurements.
      *
      * @param count how many they are, at least 1
      * @param mean their mean
@@ -82,7 +82,7 @@ public final class DlcStatistics {
     private final int servers;
     private final List<Integer> keys;
     private final Set<Integer> iterations;
-    /** What each exchange's messages have for length, by message; -1 where none is known. */
+    /** The length of each exchange's messages, by message; -1 where none is known. */
     private final SortedMap<Exchange, long[]> lengths = new TreeMap<>();
 
     private final Map<Overhead, SortedMap<Integer, LongSummaryStatistics>> overheads = new EnumMap<>(Overhead.class);
@@ -147,7 +147,7 @@ public final class DlcStatistics {
         times.computeIfAbsent(overhead, which -> new ArrayList<>()).add(us);
     }
 
-    /** What servers do for all workers together. */
+    /** Adds the times that servers spend for all workers together. */
     private void addServersTimes() {
         record Round(int iteration, int key, int server) {}
         Map<Round, LongSummaryStatistics> taken = new TreeMap<>(Comparator.comparingInt(Round::iteration)

@@ -6,9 +6,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What one node recorded of a run: every push and pull that it sent or received, when, and what each waited for.
- * The format is that of SketchDLC, a tracer for MXNet (Y. Xu, D. Dong et al., "SketchDLC: a sketch on distributed
- * deep learning communication via trace capturing", ACM Trans. Archit. Code Optim. 16, 2019).
+ * One node's record of a run: every push and pull that it sent or received, when, and what each waited for. The format
+ * is that of SketchDLC, a tracer for MXNet (Y. Xu, D. Dong et al., "SketchDLC: a sketch on distributed deep learning
+ * communication via trace capturing", ACM Trans. Archit. Code Optim. 16, 2019).
  *
  * @param header who took part
  * @param records in the order of the file

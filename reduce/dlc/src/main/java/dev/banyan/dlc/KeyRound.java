@@ -45,7 +45,7 @@ final class KeyRound {
         return role == DlcRole.WORKER ? workerUs[message] : serverUs[message];
     }
 
-    /** When its last message was there. */
+    /** Returns the arrival of its last message, in us. */
     long endUs() {
         return Arrays.stream(workerUs).max().orElseThrow();
     }

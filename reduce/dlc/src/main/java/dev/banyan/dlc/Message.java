@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A message of a run, recorded by its sender, its receiver or both; and when it can be sent. */
 final class Message {
-    /** Which of the four messages, of which key, between whom. */
+    /** The identity of a message: which of the four, of which key, between which nodes. */
     record Id(Exchange exchange, int message) implements Comparable<Id> {
         private static final Comparator<Id> ORDER =
                 Comparator.comparing(Id::exchange).thenComparingInt(Id::message);
@@ -48,19 +48,19 @@ final class Message {
         return record.operation().toServer() == (record.operation().role() == DlcRole.WORKER);
     }
 
-    /** What its sender recorded. */
+    /** Returns its sender's record. */
     @Nullable
     DlcMessage sent() {
         return sent;
     }
 
-    /** What its receiver recorded. */
+    /** Returns its receiver's record. */
     @Nullable
     DlcMessage received() {
         return received;
     }
 
-    /** What either recorded. */
+    /** Returns the record of either. */
     DlcMessage any() {
         if (sent != null) {
             return sent;

@@ -58,7 +58,7 @@ final class Messages {
         return iterations.size();
     }
 
-    /** When a worker's first iteration begins, in us since 1970 by its clock. */
+    /** Returns the begin of a worker's first iteration, in us since 1970 by its clock. */
     long beginUs(int worker) {
         return beginUs.getOrDefault(worker, 0L);
     }
@@ -106,7 +106,7 @@ final class Messages {
             return before;
         }
 
-        /** How long the node worked before a message, once all that it waited for was there. */
+        /** Returns the time for which the node worked before a message, once all that it waited for was there. */
         long delayUs(DlcMessage record) {
             OptionalLong last =
                     before(record).stream().mapToLong(DlcMessage::timeUs).max();
@@ -142,7 +142,10 @@ final class Messages {
         }
     }
 
-    /** What nobody recorded: a message follows the one before, and an acknowledgement all pushes of the key. */
+    /**
+     * Adds dependencies that no node recorded: a message follows the one before, and an acknowledgement all pushes of
+     * the key.
+     */
     private void completeDependencies(Message message) {
         int number = message.id.message();
         Exchange id = message.id.exchange();

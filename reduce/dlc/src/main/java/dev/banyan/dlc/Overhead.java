@@ -1,8 +1,8 @@
 package dev.banyan.dlc;
 
 /**
- * Where the time of a run goes. Initialisation is left out. What happens at servers is known from servers'
- * traces alone, what happens at workers from workers' traces.
+ * The shares of a run's time, without initialisation. Servers' traces alone show the time at servers, and workers'
+ * traces the time at workers.
  *
  * <p>The paper on SketchDLC reports such overheads; the definitions here are in terms of the dependencies that
  * its traces hold.

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 
 /** Finds when each worker computes, and when it communicates. */
 final class PhaseFinder {
-    /** Of one worker in one iteration. */
+    /** The phases of one worker in one iteration. */
     private static final class Round {
         final Map<Exchange, Span> spans = new TreeMap<>();
         long lastPush = Long.MIN_VALUE;
@@ -84,7 +84,7 @@ final class PhaseFinder {
                         taken, (double) computing / taken, (double) both / taken, (double) communicating / taken));
     }
 
-    /** When the worker had the last value of the iteration before. */
+    /** Returns the time when the worker had the last value of the iteration before. */
     private long begin(Place place, Round round) {
         Round before = rounds.get(new Place(place.worker(), place.iteration() - 1));
         long known = before == null ? -1 : before.end();

@@ -24,7 +24,7 @@ final class RecordedRun {
     private final Map<Integer, KeyRound> last = new HashMap<>();
     private int pairs;
 
-    /** When an operation went through its stages. */
+    /** The times of an operation's stages. */
     private static final class Timeline {
         final StoreOperation operation;
         final long submittedUs;

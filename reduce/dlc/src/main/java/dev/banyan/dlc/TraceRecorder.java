@@ -82,8 +82,8 @@ public final class TraceRecorder implements StoreListener {
     public void failed(StoreOperation operation, Throwable cause, long nanos) {}
 
     /**
-     * What was recorded so far, by node: workers first. Nodes that sent and received nothing are left out. O(e log
-     * e) time for e events, times the number of devices.
+     * Returns the record so far, by node: workers first. Nodes that sent and received nothing are left out. O(e log e)
+     * time for e events, times the number of devices.
      */
     public List<DlcTrace> traces() {
         RecordedRun run = new RecordedRun();

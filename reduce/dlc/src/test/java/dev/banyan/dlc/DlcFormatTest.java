@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -122,8 +123,8 @@ class DlcFormatTest {
                 "0 0 3 9 0 OP:= SendCom_TO_Servers 0-4-s0 | 35 | '0-4-s0' follows the setup message"
             })
     void nonsenseIsRefusedWithItsPlace(String record, int column, String message) {
-        DlcException error = catchThrowableOfType(
-                DlcException.class, () -> DlcSamples.read(HEADER + COLUMNS + "\n" + record + "\n"));
+        InputException error = catchThrowableOfType(
+                InputException.class, () -> DlcSamples.read(HEADER + COLUMNS + "\n" + record + "\n"));
         assertThat(error).hasMessageStartingWith("t.txt:7:" + column + ": ").hasMessageContaining(message);
     }
 
@@ -138,7 +139,7 @@ class DlcFormatTest {
     }
 
     private static void assertRefused(String text, String message) {
-        assertThat(catchThrowableOfType(DlcException.class, () -> DlcSamples.read(text)))
+        assertThat(catchThrowableOfType(InputException.class, () -> DlcSamples.read(text)))
                 .hasMessageStartingWith(message);
     }
 
@@ -214,7 +215,7 @@ class DlcFormatTest {
             }
             try {
                 assertThat(DlcSamples.read(broken.toString()).records()).isNotNull();
-            } catch (DlcException e) {
+            } catch (InputException e) {
                 refused++;
                 assertThat(e).hasMessageStartingWith("t.txt:");
             }

@@ -34,7 +34,7 @@ class TraceRecorderTest {
     private static final double BYTES =
             LENET_5.stream().mapToDouble(count -> 4.0 * count).sum();
 
-    /** What a worker's file has of a key in an iteration, as published traces have it. */
+    /** Returns the lines of a worker's file for a key in an iteration, as published traces have them. */
     private static List<String> iteration(int key, int first, int server, String before) {
         String peer = "-s" + server;
         return List.of(

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What a trainer without GPUs carries. */
+/** The class path of a trainer without GPUs. */
 class ClassPathIT {
     private static final long MOST_BYTES = 2_000_000;
 

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the devices do for several keys at once.
+ * The work of the devices for several keys at once.
  *
  * @param sums the collectives before the updates
  * @param updates the updates

@@ -1,10 +1,12 @@
 package dev.banyan.kvstore;
 
+import dev.banyan.BanyanException;
+
 /**
  * Thrown if an operation of a store failed while it ran. The message names the operation and the key; the cause is the
  * failure.
  */
-public final class KVStoreException extends RuntimeException {
+public final class KVStoreException extends BanyanException {
     private static final long serialVersionUID = 1L;
 
     KVStoreException(String message, Throwable cause) {

@@ -11,7 +11,7 @@ import java.util.Objects;
  * @param priority any integer, as the program gave it; operations of greater priority go first
  */
 public record StoreOperation(long id, Kind kind, KeyInfo key, int priority) {
-    /** What was called. */
+    /** The kind of an operation. */
     public enum Kind {
         /** The key's arrays are reduced into its value. */
         PUSH,

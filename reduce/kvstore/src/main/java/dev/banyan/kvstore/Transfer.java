@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * own also an update and the collectives around it. It waits for its turn in the {@link Sender}.
  */
 final class Transfer implements DeferredTask {
-    /** What a stage does. */
+    /** The work of a stage. */
     sealed interface Part {
         Stage stage();
     }

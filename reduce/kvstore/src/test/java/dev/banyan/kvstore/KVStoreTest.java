@@ -393,7 +393,7 @@ class KVStoreTest {
         store.keys().forEach(key -> bytes[key.server()] += key.bytes());
         long total = LongStream.of(bytes).sum();
         assertThat(total).isEqualTo(4 * 36330);
-        // What giving each to the least laden one guarantees.
+        // Giving each key to the least laden server guarantees this.
         assertThat(LongStream.of(bytes).max()).matches(most -> most.orElseThrow() <= total / 4 + 36000);
         assertThat(store.keys().subList(3, 5)).extracting(KeyInfo::server).containsOnly(3);
     }

@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.InputException;
 import dev.banyan.msccl.Algo.Gpu;
 import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.msccl.Algo.Instruction.Position;
@@ -43,7 +44,7 @@ final class AlgoParser {
     /**
      * Reads it.
      *
-     * @throws MscclException if it is not an algorithm in XML
+     * @throws InputException if it is not an algorithm in XML
      */
     static Algo parse(String source, String text) {
         XmlText xml = new XmlText(text);
@@ -51,7 +52,7 @@ final class AlgoParser {
             return new AlgoParser(source, xml).algo();
         } catch (XMLStreamException e) {
             XmlText.Place place = xml.place(e);
-            throw new MscclException(
+            throw new InputException(
                     source,
                     place.line(),
                     place.column(),
@@ -271,12 +272,12 @@ final class AlgoParser {
         return new Position(place.line(), place.column());
     }
 
-    private MscclException wrong(String problem) {
+    private InputException wrong(String problem) {
         return at(tag, problem);
     }
 
-    private MscclException at(Position position, String problem) {
-        return new MscclException(source, position.line(), position.column(), problem);
+    private InputException at(Position position, String problem) {
+        return new InputException(source, position.line(), position.column(), problem);
     }
 
     private static String quote(String value) {

@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.InputException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -26,7 +27,7 @@ final class ExecutionOrder {
     /**
      * All steps, none before one that it waits for.
      *
-     * @throws MscclException if steps wait for each other
+     * @throws InputException if steps wait for each other
      */
     static int[] of(Program program) {
         return new ExecutionOrder(program).order();
@@ -80,7 +81,7 @@ final class ExecutionOrder {
     }
 
     /** Goes from a stuck step to one that it waits for, and so on, until it comes round. */
-    private MscclException deadlock(int[] missing) {
+    private InputException deadlock(int[] missing) {
         int at = 0;
         while (missing[at] == 0) {
             at++;

@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.InputException;
 import dev.banyan.msccl.Algo.Gpu;
 import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.schedule.Chunk;
@@ -46,7 +47,7 @@ public final class MscclReader {
      *
      * @param source what to call it in messages, e.g. the file's name
      * @param in its contents, UTF-8; read to the end, not closed
-     * @throws MscclException if it cannot be understood, or is wrong
+     * @throws InputException if it cannot be understood, or is wrong
      * @throws IOException if reading fails
      */
     public static Schedule read(String source, InputStream in) throws IOException {
@@ -56,7 +57,7 @@ public final class MscclReader {
 
     private static String text(String source, byte[] bytes) {
         if (bytes.length > MOST_BYTES) {
-            throw new MscclException(
+            throw new InputException(
                     source, 0, 0, "is larger than " + (MOST_BYTES >> 20) + " MiB; no runtime takes such an algorithm");
         }
         try {
@@ -66,7 +67,7 @@ public final class MscclReader {
                     .toString();
             return text.startsWith("\ufeff") ? text.substring(1) : text;
         } catch (CharacterCodingException e) {
-            throw new MscclException(source, 0, 0, "is not UTF-8 text; write it again as that");
+            throw new InputException(source, 0, 0, "is not UTF-8 text; write it again as that");
         }
     }
 
@@ -126,7 +127,7 @@ public final class MscclReader {
                 + problems.getFirst().violations().getFirst());
     }
 
-    private MscclException whole(String problem) {
-        return new MscclException(source, 0, 0, problem);
+    private InputException whole(String problem) {
+        return new InputException(source, 0, 0, problem);
     }
 }

@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.InputException;
 import dev.banyan.msccl.Algo.Gpu;
 import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.msccl.Algo.Threadblock;
@@ -61,7 +62,7 @@ final class Program {
     private final int[] freers;
 
     /**
-     * @throws MscclException if steps name what there is not, or sends and receives don't match
+     * @throws InputException if steps name what there is not, or sends and receives don't match
      */
     Program(String source, Algo algo) {
         this.source = source;
@@ -125,8 +126,8 @@ final class Program {
         return freers[i];
     }
 
-    MscclException wrong(Node node, String problem) {
-        return new MscclException(
+    InputException wrong(Node node, String problem) {
+        return new InputException(
                 source,
                 node.instruction().position().line(),
                 node.instruction().position().column(),

@@ -1,5 +1,6 @@
 package dev.banyan.msccl;
 
+import dev.banyan.InputException;
 import dev.banyan.msccl.Algo.Instruction;
 import dev.banyan.schedule.Location;
 import java.util.ArrayList;
@@ -40,7 +41,7 @@ final class RaceCheck {
      * Checks it.
      *
      * @param order an order of execution
-     * @throws MscclException if two steps are not ordered
+     * @throws InputException if two steps are not ordered
      */
     static void check(Program program, Cells cells, int[] order) {
         RaceCheck check = new RaceCheck(program, cells);

@@ -2,6 +2,7 @@ package dev.banyan.msccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.InputException;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.Samples;
@@ -90,7 +91,7 @@ class MscclMutationTest {
     private static @Nullable Schedule readOrNull(String xml) {
         try {
             return MscclReaderTest.read(xml);
-        } catch (MscclException e) {
+        } catch (InputException e) {
             assertThat(e).hasMessageStartingWith("x.xml");
             return null;
         }

@@ -3,6 +3,7 @@ package dev.banyan.msccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleProof;
 import dev.banyan.schedule.ScheduleTraffic;
@@ -117,7 +118,7 @@ class MscclReaderTest {
 
     private static void refuses(String xml, String... parts) {
         assertThatThrownBy(() -> read(xml))
-                .isInstanceOf(MscclException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith("x.xml")
                 .hasMessageContainingAll(parts);
     }

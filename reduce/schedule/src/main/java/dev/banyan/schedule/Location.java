@@ -3,7 +3,7 @@ package dev.banyan.schedule;
 import java.util.Objects;
 
 /**
- * Where a step reads or writes. The length is that of the {@link Chunk}.
+ * The place where a step reads or writes. The length is that of the {@link Chunk}.
  *
  * @param rank the rank whose memory it is, 0..n-1
  * @param space the kind of memory

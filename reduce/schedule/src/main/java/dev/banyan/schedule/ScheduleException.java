@@ -1,9 +1,10 @@
 package dev.banyan.schedule;
 
+import dev.banyan.BanyanException;
 import java.util.List;
 
 /** Thrown for a schedule that does not do what its collective says in every order that its dependencies allow. */
-public final class ScheduleException extends RuntimeException {
+public final class ScheduleException extends BanyanException {
     private static final long serialVersionUID = 1L;
 
     private final transient List<Violation> violations;

@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
@@ -83,7 +84,7 @@ final class AmdMachine {
                 String type = types.cell(a, b);
                 boolean known = a == b || type.equals("XGMI") || type.equals("PCIE");
                 if (!known || !types.cell(b, a).equals(type)) {
-                    throw new MachineFormatException(
+                    throw new InputException(
                             source,
                             types.line() + 2 + a,
                             0,

@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -21,7 +22,7 @@ record AmdTable(List<String> names, List<List<String>> cells, int line) {
      * Finds the first table of a title.
      *
      * @param tool what to run again, for messages
-     * @throws MachineFormatException if it is there and not whole
+     * @throws InputException if it is there and not whole
      */
     static Optional<AmdTable> find(String source, List<String> lines, Pattern title, String tool) {
         for (int i = 0; i < lines.size(); i++) {
@@ -36,7 +37,7 @@ record AmdTable(List<String> names, List<List<String>> cells, int line) {
         int header = next(lines, title + 1);
         List<String> names = header < lines.size() ? words(lines.get(header)) : List.of();
         if (names.isEmpty() || names.size() > MAX_DEVICES) {
-            throw new MachineFormatException(
+            throw new InputException(
                     source,
                     title + 1,
                     0,
@@ -48,7 +49,7 @@ record AmdTable(List<String> names, List<List<String>> cells, int line) {
             line = next(lines, line + 1);
             List<String> row = line < lines.size() ? words(lines.get(line)) : List.of();
             if (row.isEmpty() || !row.getFirst().equals(name)) {
-                throw new MachineFormatException(
+                throw new InputException(
                         source,
                         Math.min(line + 1, lines.size()),
                         0,
@@ -56,7 +57,7 @@ record AmdTable(List<String> names, List<List<String>> cells, int line) {
                                 + " is missing; run \"" + tool + "\" again and keep all");
             }
             if (row.size() != names.size() + 1) {
-                throw new MachineFormatException(
+                throw new InputException(
                         source,
                         line + 1,
                         0,

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.util.regex.Pattern;
@@ -73,13 +74,13 @@ final class BanyanJsonFormat implements MachineFormat {
             String reason = String.valueOf(e.getOriginalMessage())
                     .replaceAll("\\s+", " ")
                     .replaceAll("\\.$", "");
-            throw new MachineFormatException(
+            throw new InputException(
                     source,
                     at == null ? 0 : Math.max(0, at.getLineNr()),
                     at == null ? 0 : Math.max(0, at.getColumnNr()),
                     "is not valid JSON: " + reason);
         } catch (IOException e) {
-            throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
+            throw new InputException(source, 0, 0, "cannot be read: " + e.getMessage());
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -27,7 +28,7 @@ final class BanyanJsonReader {
     private final String source;
     private final JsonParser parser;
 
-    /** Where the key of the value that is being read stands. */
+    /** The place of the key whose value is being read. */
     private JsonLocation keyPlace = JsonLocation.NA;
 
     private @Nullable String name;
@@ -300,7 +301,7 @@ final class BanyanJsonReader {
         };
     }
 
-    private MachineFormatException unknown(String key, String known) {
+    private InputException unknown(String key, String known) {
         return refuse(
                 keyPlace,
                 "key \"" + Quote.of(key) + "\" is not known here; known are " + known
@@ -310,12 +311,12 @@ final class BanyanJsonReader {
                                 : ""));
     }
 
-    private MachineFormatException refuse(String problem) {
+    private InputException refuse(String problem) {
         return refuse(parser.currentTokenLocation(), problem);
     }
 
-    private MachineFormatException refuse(JsonLocation at, String problem) {
-        return new MachineFormatException(source, Math.max(0, at.getLineNr()), Math.max(0, at.getColumnNr()), problem);
+    private InputException refuse(JsonLocation at, String problem) {
+        return new InputException(source, Math.max(0, at.getLineNr()), Math.max(0, at.getColumnNr()), problem);
     }
 
     /** The fields of one object until all are there. */

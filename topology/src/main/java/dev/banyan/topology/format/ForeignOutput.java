@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -74,7 +75,7 @@ final class ForeignOutput implements MachineFormat {
             Matcher matcher = tool.sign().matcher(head(text));
             if (matcher.find()) {
                 int line = (int) text.substring(0, matcher.end()).lines().count();
-                throw new MachineFormatException(source, line, 0, tool.problem());
+                throw new InputException(source, line, 0, tool.problem());
             }
         }
         throw new IllegalArgumentException("text of " + source + " was not recognized");

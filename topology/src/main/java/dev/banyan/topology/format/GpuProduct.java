@@ -6,9 +6,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * What a GPU's model name says of its links. The generations of PCIe, NVLink and xGMI are those of NVIDIA's and AMD's
- * data
- * sheets.
+ * The properties of a GPU's links that its model name implies. The generations of PCIe, NVLink and xGMI are those of
+ * NVIDIA's and AMD's data sheets.
  *
  * @param sm compute capability times 10; 0 for AMD's
  * @param gcn architecture of AMD's, as RCCL numbers it; else empty

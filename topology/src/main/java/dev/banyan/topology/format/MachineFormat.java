@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 
 /** One format of machine descriptions. Implementations are stateless. */
@@ -15,7 +16,7 @@ interface MachineFormat {
      *
      * @param source what to call it in messages: a file's name
      * @param text the whole description
-     * @throws MachineFormatException if it cannot be understood
+     * @throws InputException if it cannot be understood
      */
     Machine read(String source, String text);
 }

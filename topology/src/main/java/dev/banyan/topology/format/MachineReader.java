@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.topology.Machine;
@@ -64,7 +65,7 @@ public final class MachineReader {
     /**
      * Reads a file: UTF-8, or UTF-16 with a byte order mark as Windows redirection writes it.
      *
-     * @throws MachineFormatException if the file cannot be read, is larger than {@link #MAX_BYTES}, is not
+     * @throws InputException if the file cannot be read, is larger than {@link #MAX_BYTES}, is not
      *     text, or is not a machine description; the message says which and what to do
      */
     public Machine read(Path file) {
@@ -72,7 +73,7 @@ public final class MachineReader {
         try {
             return parse(source, decode(LIMIT.bytes(file)));
         } catch (UnreadableFileException e) {
-            throw new MachineFormatException(source, 0, 0, e.reason());
+            throw new InputException(source, 0, 0, e.reason());
         }
     }
 
@@ -80,15 +81,15 @@ public final class MachineReader {
      * Reads a stream to its end, as {@link #read(Path)} reads a file; leaves it open.
      *
      * @param source what to call it in messages, e.g. {@code stdin}
-     * @throws MachineFormatException as for a file
+     * @throws InputException as for a file
      */
     public Machine read(String source, InputStream in) {
         try {
             return parse(source, decode(LIMIT.bytes(in)));
         } catch (UnreadableFileException e) {
-            throw new MachineFormatException(source, 0, 0, e.reason());
+            throw new InputException(source, 0, 0, e.reason());
         } catch (IOException e) {
-            throw new MachineFormatException(source, 0, 0, "cannot be read: " + e.getMessage());
+            throw new InputException(source, 0, 0, "cannot be read: " + e.getMessage());
         }
     }
 
@@ -98,23 +99,22 @@ public final class MachineReader {
      * @param source what to call it in messages, e.g. a file's path; its last segment names the machine
      *     where the description has no name of its own
      * @param text the whole description
-     * @throws MachineFormatException if it is not a machine description; the message says where and why
+     * @throws InputException if it is not a machine description; the message says where and why
      */
     public Machine parse(String source, String text) {
         String content = text.startsWith("\uFEFF") ? text.substring(1) : text;
         if (content.isBlank()) {
-            throw new MachineFormatException(source, 0, 0, "is empty; " + KNOWN);
+            throw new InputException(source, 0, 0, "is empty; " + KNOWN);
         }
         int nul = content.indexOf('\0');
         if (nul >= 0) {
-            throw new MachineFormatException(
+            throw new InputException(
                     source, 0, 0, "is not text (it holds NUL bytes); save it as UTF-8, or name another file");
         }
         for (MachineFormat format : formats) {
             if (format.recognizes(content)) {
                 if (!stated.equals(StatedSpeeds.NONE) && !format.leavesSpeedsOpen()) {
-                    throw new MachineFormatException(
-                            source, 0, 0, "carries the speeds of its links itself; state none for it");
+                    throw new InputException(source, 0, 0, "carries the speeds of its links itself; state none for it");
                 }
                 return format.read(source, content);
             }
@@ -124,7 +124,7 @@ public final class MachineReader {
         while (lines.get(first).isBlank()) {
             first++;
         }
-        throw new MachineFormatException(
+        throw new InputException(
                 source,
                 first + 1,
                 0,
@@ -159,7 +159,7 @@ public final class MachineReader {
         return true;
     }
 
-    /** What to call a machine whose description does not name it: the last segment of the source. */
+    /** Returns a name for a machine whose description has none: the last segment of the source. */
     static String machineName(String source) {
         return source.substring(Math.max(source.lastIndexOf('/'), source.lastIndexOf('\\')) + 1);
     }

@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MatrixMachine.Entry;
@@ -96,7 +97,7 @@ final class MatrixFormat implements MachineFormat {
                     default -> addEntries(rows.getLast(), piece.group(), line, piece.start() + 1);
                 }
                 if (rows.getLast().size() > MAX_DEVICES || rows.size() > 2 * MAX_DEVICES + 1) {
-                    throw new MachineFormatException(
+                    throw new InputException(
                             source,
                             line,
                             0,

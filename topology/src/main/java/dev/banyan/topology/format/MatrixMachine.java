@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -72,7 +73,7 @@ final class MatrixMachine {
 
     private void checkShape() {
         if (rows.isEmpty()) {
-            throw new MachineFormatException(source, 0, 0, "holds no matrix; write n rows of n numbers");
+            throw new InputException(source, 0, 0, "holds no matrix; write n rows of n numbers");
         }
         for (int r = 0; r < rows.size(); r++) {
             int columns = rows.get(r).size();
@@ -216,7 +217,7 @@ final class MatrixMachine {
                     int row = gbs[a][b] == 0 ? a : b;
                     int column = a + b - row;
                     Entry entry = entry(row, column);
-                    throw new MachineFormatException(
+                    throw new InputException(
                             source,
                             entry.line(),
                             entry.column(),
@@ -241,11 +242,11 @@ final class MatrixMachine {
         return "entry \"" + (text.length() > 20 ? text.substring(0, 20) + "..." : text) + "\"";
     }
 
-    private MachineFormatException refuse(Entry entry, String problem) {
-        return new MachineFormatException(source, entry.line(), entry.column(), quote(entry) + problem);
+    private InputException refuse(Entry entry, String problem) {
+        return new InputException(source, entry.line(), entry.column(), quote(entry) + problem);
     }
 
-    private MachineFormatException refuse(int row, String problem) {
-        return new MachineFormatException(source, entry(row, 0).line(), 0, problem);
+    private InputException refuse(int row, String problem) {
+        return new InputException(source, entry(row, 0).line(), 0, problem);
     }
 }

@@ -1,6 +1,6 @@
 package dev.banyan.topology.format;
 
-/** What the entries of a plain matrix are. */
+/** The meaning of the entries of a plain matrix. */
 public enum MatrixUnit {
     /** The classic link classes: 0 none, 1 PCIe (or anything between 0 and 1), 2 one NVLink, 3 two NVLinks or more. */
     CLASSES,

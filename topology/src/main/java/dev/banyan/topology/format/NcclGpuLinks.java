@@ -70,7 +70,7 @@ final class NcclGpuLinks {
         }
     }
 
-    /** What the lower and the higher device say of their link. */
+    /** The two descriptions of one link, by its lower and by its higher device. */
     private static final class Pair {
         final Lanes fromLow = new Lanes();
         final Lanes fromHigh = new Lanes();
@@ -326,7 +326,7 @@ final class NcclGpuLinks {
         return links;
     }
 
-    /** Where the two ends disagree the lesser count holds: the rest of the links cannot be up at both ends. */
+    /** The lesser count holds if the two ends disagree: the rest of the links cannot be up at both ends. */
     private Link link(int low, int high, Link.Kind kind, Pair pair) {
         Lanes a = pair.fromLow;
         Lanes b = pair.fromHigh;

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * How NCCL's attributes are kept in those of a machine, so that a file that was read can be written again.
+ * The names under which a machine keeps NCCL's attributes, so that a file that was read can be written again.
  *
  * <p>The attributes of a {@code cpu}, of a {@code pci} that is a switch, of a {@code gpu} and of a {@code net}
  * keep their names. Those of the PCI function around a {@code gpu} or a {@code net} begin with {@link #PCI}. What

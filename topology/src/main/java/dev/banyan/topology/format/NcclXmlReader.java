@@ -85,7 +85,7 @@ final class NcclXmlReader {
 
     private record NicDraft(String name, int parent, Map<String, String> attributes) {}
 
-    /** Where an element hangs: the hub above it, and the socket, host and NUMA node of that. */
+    /** The place of an element: the hub above it, and that hub's socket, host and NUMA node. */
     private record Place(int hub, int socket, String host, int numa) {
         Place under(int newHub) {
             return new Place(newHub, socket, host, numa);

@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -54,7 +55,7 @@ final class NcclXmlWriter {
         try {
             // Attributes may come from anywhere: what is written must be readable.
             new NcclXmlFormat(StatedSpeeds.NONE).read(machine.name(), text);
-        } catch (MachineFormatException e) {
+        } catch (InputException e) {
             throw new IllegalArgumentException(
                     "NCCL's files cannot express this machine (" + e.getMessage() + "); write JSON instead", e);
         }
@@ -208,14 +209,14 @@ final class NcclXmlWriter {
         return attributes;
     }
 
-    /** What the reader makes of such attributes. */
+    /** Returns the width that the reader derives from such attributes. */
     private static PciSpeed.Width width(Map<String, String> attributes) {
         XmlElement element = new XmlElement("", "pci", new XmlText.Place(1, 1));
         element.attributes.putAll(attributes);
         try {
             SpeedChoice choice = new SpeedChoice(StatedSpeeds.NONE, Optional.empty());
             return new PciSpeed(choice, new Warnings()).of(element);
-        } catch (MachineFormatException e) {
+        } catch (InputException e) {
             // Attributes of another source that NCCL would not understand: they are replaced.
             return new PciSpeed.Width(0, -1);
         }

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  * takes it unless it is stated: 16 lanes of gen3.
  */
 final class PciSpeed {
-    /** What /sys says, in the words of several kernels; some have a unit too many. */
+    /** Matches the speeds in /sys of several kernels; some repeat the unit. */
     private static final Pattern SPEED = Pattern.compile("([0-9]{1,3}(?:\\.[0-9]{1,3})?) ?GT/s(.*)");
 
     private static final int MAX_WIDTH = 32;

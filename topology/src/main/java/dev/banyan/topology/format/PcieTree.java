@@ -53,7 +53,7 @@ final class PcieTree {
                 grow(node);
             }
         }
-        // What hangs on no socket: a switch or bridge begins its own tree.
+        // A switch or bridge without a socket begins its own tree.
         for (int node = machine.size(); node < machine.nodeCount(); node++) {
             if (!reached[node] && !isKind(node, Hub.Kind.NVSWITCH)) {
                 grow(node);

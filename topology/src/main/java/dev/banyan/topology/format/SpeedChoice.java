@@ -100,7 +100,7 @@ final class SpeedChoice {
         return usual;
     }
 
-    /** What was assumed so far, one phrase each. */
+    /** Returns the assumptions so far, one phrase each. */
     List<String> assumed() {
         return List.copyOf(assumed);
     }

@@ -166,7 +166,7 @@ final class TopoMachine {
         }
     }
 
-    /** Of H100 and later have 18 NVLinks, but for the H800, which has 8 as the A800. */
+    /** The H100 and later models have 18 NVLinks, except the H800, which has 8 like the A800. */
     private boolean reduces(int lanes) {
         if (speeds.product().isPresent()) {
             return speeds.product().get().sm() >= Hub.FIRST_REDUCING_SM;

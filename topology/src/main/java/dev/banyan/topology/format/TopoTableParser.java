@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.format.TopoTable.Row;
 import java.util.ArrayList;
@@ -96,7 +97,7 @@ final class TopoTableParser {
     /**
      * Reads the table.
      *
-     * @throws MachineFormatException if it is not that of {@code topo -m}, or incomplete
+     * @throws InputException if it is not that of {@code topo -m}, or incomplete
      */
     TopoTable parse() {
         int header = findTable(lines, 0);
@@ -218,7 +219,7 @@ final class TopoTableParser {
         }
     }
 
-    private MachineFormatException refuseKind(int line, String option) {
+    private InputException refuseKind(int line, String option) {
         return refuse(
                 line,
                 0,
@@ -521,7 +522,7 @@ final class TopoTableParser {
         return "";
     }
 
-    // What the whole must fulfil.
+    // Checks of the whole table.
 
     /**
      * {@code topo -mp} prints the same table without NVLinks and a legend without the NV# line. The
@@ -564,7 +565,7 @@ final class TopoTableParser {
         }
     }
 
-    private MachineFormatException refuse(int line, int column, String problem) {
-        return new MachineFormatException(source, line + 1, column, problem);
+    private InputException refuse(int line, int column, String problem) {
+        return new InputException(source, line + 1, column, problem);
     }
 }

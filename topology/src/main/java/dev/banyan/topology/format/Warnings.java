@@ -3,7 +3,7 @@ package dev.banyan.topology.format;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What was odd in a description: one sentence each, a bounded number of them. */
+/** The oddities of a description: one sentence each, and a bounded number of them. */
 final class Warnings {
     private static final int MOST = 50;
 

@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -59,7 +60,7 @@ final class XmlElement {
     }
 
     /** The exception that refuses the file because of this element. */
-    MachineFormatException refuse(String problem) {
-        return new MachineFormatException(source, place.line(), place.column(), problem);
+    InputException refuse(String problem) {
+        return new InputException(source, place.line(), place.column(), problem);
     }
 }

@@ -53,18 +53,18 @@ public final class XmlText {
         return factory.createXMLStreamReader(new StringReader(text.substring(offset)));
     }
 
-    /** Where the tag begins that the parser has just read. */
+    /** Returns the begin of the tag that the parser has just read. */
     public Place tag(XMLStreamReader parser) {
         // The parser says where a tag ends; no attribute can hold the character that begins one.
         return place(Math.max(text.lastIndexOf('<', position(parser.getLocation()) - 1), 0));
     }
 
-    /** Where the last character is that the parser has read. */
+    /** Returns the place of the last character that the parser has read. */
     Place last(XMLStreamReader parser) {
         return place(Math.max(position(parser.getLocation()) - 1, 0));
     }
 
-    /** Where the parser found an error; the first character that it sees if it does not say. */
+    /** Returns the place of an error, or the first character that the parser sees if it names no place. */
     public Place place(XMLStreamException error) {
         return place(stop(error));
     }
@@ -89,7 +89,7 @@ public final class XmlText {
         return place(text.stripTrailing().length());
     }
 
-    /** Where a document type declaration begins outside comments, or null. Only the prolog can hold one. */
+    /** Returns the begin of a document type declaration outside comments, or null. Only the prolog can hold one. */
     @Nullable
     Place doctype() {
         int tag = text.indexOf('<', offset);
@@ -106,8 +106,8 @@ public final class XmlText {
     }
 
     /**
-     * Where the parser is in the text, by its line and column: its character offset runs ahead once a tag has crossed
-     * the end of one of its buffers.
+     * Returns the parser's offset in the text, from its line and column: its character offset runs ahead once a tag has
+     * crossed the end of one of its buffers.
      */
     private int position(Location parser) {
         int first = lineOf(offset) - 1;

@@ -1,5 +1,6 @@
 package dev.banyan.topology.format;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.format.XmlText.Place;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -25,7 +26,7 @@ final class XmlTree {
     /**
      * The root element.
      *
-     * @throws MachineFormatException if the text is not well-formed, has a DTD, or is too deep or large
+     * @throws InputException if the text is not well-formed, has a DTD, or is too deep or large
      */
     static XmlElement parse(String source, String text) {
         return new XmlTree(source, new XmlText(text)).parse();
@@ -88,12 +89,12 @@ final class XmlTree {
             }
         }
         if (root == null) {
-            throw new MachineFormatException(source, 0, 0, "has no element");
+            throw new InputException(source, 0, 0, "has no element");
         }
         return root;
     }
 
-    private MachineFormatException at(Place place, String problem) {
-        return new MachineFormatException(source, place.line(), place.column(), problem);
+    private InputException at(Place place, String problem) {
+        return new InputException(source, place.line(), place.column(), problem);
     }
 }

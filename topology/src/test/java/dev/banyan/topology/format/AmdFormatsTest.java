@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
@@ -127,16 +128,16 @@ class AmdFormatsTest {
         String rocm = rocmSmi(4, 2, (a, b) -> "XGMI", 0);
         int types = rocm.indexOf("Link Type");
         assertThatThrownBy(() -> read(rocm.substring(0, rocm.indexOf("GPU3", rocm.indexOf("GPU3", types) + 1))))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContainingAll("row of GPU3 is missing", "rocm-smi --showtopo");
         assertThatThrownBy(() -> read(rocm.substring(0, types)))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("without its table of link types");
         assertThatThrownBy(() -> read(amdSmi("N/A").replaceFirst("SELF +XGMI", "SELF")))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("has 7 cells for 8 GPUs");
         assertThatThrownBy(() -> read(amdSmi("N/A").replaceFirst("SELF +XGMI ", "SELF         PCIE ")))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("differs from that of the way back");
     }
 }

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -105,7 +106,7 @@ class BanyanJsonFormatTest {
             })
     void refusesWithThePlace(String text, String place, String reason) {
         assertThatThrownBy(() -> read(text))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith("m.json:" + place + ":")
                 .hasMessageContaining(reason);
     }
@@ -138,7 +139,7 @@ class BanyanJsonFormatTest {
         assertThat(read(text).links()).hasSize(1);
         assertThat(text).contains(what);
         assertThatThrownBy(() -> read(text.replace(what, by)))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith("m.json:" + place)
                 .hasMessageContaining(reason);
     }
@@ -155,9 +156,7 @@ class BanyanJsonFormatTest {
     }
 
     private static void refused(String text, String reason) {
-        assertThatThrownBy(() -> read(text))
-                .isInstanceOf(MachineFormatException.class)
-                .hasMessageContaining(reason);
+        assertThatThrownBy(() -> read(text)).isInstanceOf(InputException.class).hasMessageContaining(reason);
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.Charset;
@@ -27,7 +28,7 @@ class MachineReaderTest {
 
     private void assertRefused(Path file, String reason) {
         assertThatThrownBy(() -> reader.read(file))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith(file + ":")
                 .hasMessageContaining(reason);
     }
@@ -79,7 +80,7 @@ class MachineReaderTest {
 
         assertRefused(zero, "is a device");
         assertThatThrownBy(() -> reader.read("stdin", Files.newInputStream(zero)))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessage("stdin: is larger than 16 MiB");
         assertRefused(file("\n".repeat(1_000_000).getBytes(StandardCharsets.UTF_8)), "has more than 200000 lines");
     }

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import org.junit.jupiter.api.Test;
@@ -151,21 +152,21 @@ class MatrixFormatTest {
         """)
     void refuses(String rows, String reason) {
         assertThatThrownBy(() -> read(rows.replace(',', '\n')))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining(reason);
     }
 
     @Test
     void refusesBandwidthOneWay() {
         assertThatThrownBy(() -> new MachineReader(MatrixUnit.GBS).parse("box", "0 5\n0 0"))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("box:2:1: 0 GB/s from device 1 to 0 but 5.0 back");
     }
 
     @Test
     void refusesMoreDevicesThanTheLimit() {
         assertThatThrownBy(() -> read("0 ".repeat(1025)))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("at most 1024");
     }
 

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -155,7 +156,7 @@ class MutationFuzzTest {
                 writesXmlOrSaysWhyNot(reader, machine);
             }
             return true;
-        } catch (MachineFormatException e) {
+        } catch (InputException e) {
             assertThat(e.getMessage()).startsWith("fuzz:").doesNotContain("\n");
             return false;
         } catch (RuntimeException e) {

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
@@ -103,7 +104,7 @@ class NcclCorpusTest {
         Path path = TextCorpusTest.corpus("xml_partial").resolve(file);
         assertThatThrownBy(() -> reader.read(path))
                 .isInstanceOfSatisfying(
-                        MachineFormatException.class, e -> assertThat(e.line()).isEqualTo(line))
+                        InputException.class, e -> assertThat(e.line()).isEqualTo(line))
                 .hasMessageContaining("is cut off")
                 .hasMessageContaining(element);
     }

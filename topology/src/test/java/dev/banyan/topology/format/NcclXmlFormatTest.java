@@ -12,6 +12,7 @@ import static dev.banyan.topology.format.NcclFiles.toSwitch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -324,7 +325,7 @@ class NcclXmlFormatTest {
         assertThat(machine.size()).isEqualTo(3);
         assertThat(machine.warnings()).singleElement().asString().contains("several GPUs");
         assertThatThrownBy(() -> read(system(cpu(0, pci(busId(0), "0x030200", two), gpu(2, nvlink(0, 1))))))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("2 GPUs share");
     }
 
@@ -389,7 +390,7 @@ class NcclXmlFormatTest {
             })
     void refusesWhatItCannotUnderstand(String text, String place, String reason) {
         assertThatThrownBy(() -> read(text))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith("dir/box.xml:" + place + ":")
                 .hasMessageContaining(reason);
     }
@@ -399,7 +400,7 @@ class NcclXmlFormatTest {
     void refusesBadCounts(String count) {
         String text = system(cpu(0, gpu(0, nvlink(1, 7777)), gpu(1))).replace("7777", count);
         assertThatThrownBy(() -> read(text))
-                .isInstanceOfSatisfying(MachineFormatException.class, e -> {
+                .isInstanceOfSatisfying(InputException.class, e -> {
                     assertThat(e.line()).isEqualTo(5);
                     assertThat(e.column()).isEqualTo(1);
                 })
@@ -410,7 +411,7 @@ class NcclXmlFormatTest {
     void knowsPlacesFarIntoAFile() {
         String many = "<!-- " + "padding ".repeat(5000) + "-->\n" + "<nic/>\n".repeat(3000);
         String text = system(cpu(0, many, "   <pci busid=\"x\" link_width=\"?\"/>\n"));
-        assertThatThrownBy(() -> read(text)).isInstanceOfSatisfying(MachineFormatException.class, e -> {
+        assertThatThrownBy(() -> read(text)).isInstanceOfSatisfying(InputException.class, e -> {
             assertThat(e.line()).isEqualTo(3004);
             assertThat(e.column()).isEqualTo(4);
         });

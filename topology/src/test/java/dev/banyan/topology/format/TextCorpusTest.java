@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
@@ -129,7 +130,7 @@ class TextCorpusTest {
         Path path = corpus("topo_m").resolve(file);
 
         assertThatThrownBy(() -> reader.read(path))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining(reason);
     }
 
@@ -138,7 +139,7 @@ class TextCorpusTest {
     void refusesMeasurementsAndSaysWhatToRun(String folder) {
         for (Path path : filesOf(folder)) {
             assertThatThrownBy(() -> reader.read(path))
-                    .isInstanceOf(MachineFormatException.class)
+                    .isInstanceOf(InputException.class)
                     .hasMessageContaining("nvidia-smi topo -m");
         }
     }
@@ -149,7 +150,7 @@ class TextCorpusTest {
         for (Path path : filesOf("topo_m")) {
             try {
                 LinkMatrix.of(reader.read(path));
-            } catch (MachineFormatException e) {
+            } catch (InputException e) {
                 assertThat(e).hasMessageStartingWith(path + ":");
             }
         }
@@ -165,10 +166,10 @@ class TextCorpusTest {
         LinkMatrix six = LinkMatrix.of(reader.parse("six", String.join("\n", lines.subList(6, 13))));
         assertThat(MatrixFormatTest.classes(six)[5]).containsExactly(1, 2, 1, 1, 2, 0);
         assertThatThrownBy(() -> reader.parse("cut", String.join("\n", lines.subList(13, lines.size()))))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("6 rows of 7 columns");
         assertThatThrownBy(() -> reader.read(log))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("a file holds one machine");
     }
 }

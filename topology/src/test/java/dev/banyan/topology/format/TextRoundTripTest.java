@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the text writers write, the readers read back as the same links. */
+/** The readers read the same links from the text that the writers write. */
 class TextRoundTripTest {
     private static final int MACHINES = 500;
     private static final double LANE_GBS = StatedSpeeds.pcieLaneGbs(3);

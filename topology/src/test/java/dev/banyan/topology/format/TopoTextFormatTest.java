@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -108,7 +109,7 @@ class TopoTextFormatTest {
             assertThat(labels(read(quoted))).isEqualTo(labels(read(table)));
         }
         assertThatThrownBy(() -> read(Fixtures.PEER_STATUS.replaceAll("(?m)^", prefix)))
-                .isInstanceOf(MachineFormatException.class);
+                .isInstanceOf(InputException.class);
     }
 
     @Test
@@ -214,7 +215,7 @@ class TopoTextFormatTest {
 
     private static void assertRefused(String text, String... reasons) {
         assertThatThrownBy(() -> read(text))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith("dir/topo.txt:")
                 .hasMessageContainingAll(reasons);
     }

@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class XmlSafetyTest {
     private static void refused(String text, String reason) {
         assertThatThrownBy(() -> new MachineReader().parse("evil.xml", text))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining(reason);
     }
 
@@ -26,7 +27,7 @@ class XmlSafetyTest {
         String text = "<!DOCTYPE system [<!ENTITY x SYSTEM \"" + secret.toUri() + "\">]>\n"
                 + "<system version=\"1\"><cpu affinity=\"&x;\">&x;</cpu></system>";
         assertThatThrownBy(() -> new MachineReader().parse("evil.xml", text))
-                .isInstanceOf(MachineFormatException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageContaining("evil.xml:1:1: ")
                 .hasMessageContaining("DTD")
                 .satisfies(e -> assertThat(e.toString()).doesNotContain("top secret"));

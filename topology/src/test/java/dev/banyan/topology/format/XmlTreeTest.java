@@ -3,6 +3,7 @@ package dev.banyan.topology.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.banyan.InputException;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -51,12 +52,11 @@ class XmlTreeTest {
         for (String prolog : PROLOGS) {
             for (String attributes : attributes(length)) {
                 String text = prolog + "<a" + attributes + "><b x=1/></a>";
-                MachineFormatException refusal =
-                        catchThrowableOfType(MachineFormatException.class, () -> XmlTree.parse("x", text));
+                InputException refusal = catchThrowableOfType(InputException.class, () -> XmlTree.parse("x", text));
                 assertThat(refusal.getMessage())
                         .startsWith("x:" + place(text, text.lastIndexOf("1/>")) + ": is not well-formed XML");
                 String cut = prolog + "<a" + attributes + "><b/> ";
-                refusal = catchThrowableOfType(MachineFormatException.class, () -> XmlTree.parse("x", cut));
+                refusal = catchThrowableOfType(InputException.class, () -> XmlTree.parse("x", cut));
                 assertThat(refusal.getMessage()).startsWith("x:" + place(cut, cut.length() - 1) + ": is cut off");
             }
         }

@@ -61,7 +61,7 @@ final class Bisection implements TreeBuilder {
             }
         }
         failed = true;
-        // Whether there is a tree does not depend on the values, and chances to find one hardly do.
+        // The existence of a tree does not depend on the values, and the chance to find one hardly does.
         treeless[root] = n > Exact.MAX_DEVICES || !searchSubsets(root, parents);
         return !treeless[root];
     }

@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * Which subsets of n devices can be parts of a balanced binary tree, and how each may be split. Devices
- * are bits of a mask; level L = ceil(log2 n) is the whole tree, level 0 the single devices, and a part
- * at level k has at most 2^k devices. Depends on n alone; immutable and shared.
+ * The subsets of n devices that can be parts of a balanced binary tree, and the ways to split each. Devices are bits of
+ * a mask; level L = ceil(log2 n) is the whole tree, level 0 the single devices, and a part at level k has at most 2^k
+ * devices. Depends on n alone; immutable and shared.
  */
 final class SubsetPlan {
     /** Greatest number of devices: 2^n masks per level are indexed. */
@@ -79,9 +79,8 @@ final class SubsetPlan {
     }
 
     /**
-     * How a subset may be split at a level: masks over its {@code size} devices in ascending order, each
-     * the part that keeps the root; both parts fit the level below. Empty for a single device. Not to
-     * be changed.
+     * Returns the ways to split a subset at a level: masks over its {@code size} devices in ascending order, each the
+     * part that keeps the root; both parts fit the level below. Empty for a single device. Not to be changed.
      */
     int[] splits(int level, int size) {
         return splits[level][size];

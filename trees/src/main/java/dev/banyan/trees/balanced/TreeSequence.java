@@ -112,7 +112,7 @@ final class TreeSequence {
         long leastWeight = weight;
         for (int i = 0; i < roots.length; i++) {
             int t = (first + i) % roots.length;
-            // Whether a builder finds a tree hardly depends on the values.
+            // The success of a builder hardly depends on the values.
             if (!shallow[t] && links.usesLoaded(trees[t], busiest)) {
                 rebuild(t, builder, leastWeight);
             }

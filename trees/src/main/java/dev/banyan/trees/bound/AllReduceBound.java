@@ -64,7 +64,7 @@ public final class AllReduceBound {
         BigFraction average = BigFraction.of(sum, 2L * (ranks - 1));
         BigFraction least = BigFraction.of(network.capacity(narrowest));
         if (least.compareTo(average) < 0) {
-            // What this rank adds must leave it.
+            // The contribution of this rank must leave it.
             return bound(network, least, new Certificate.Prices(Map.of(narrowest, BigFraction.ONE)));
         }
         // 2(n - 1) transfers, of two hops each.

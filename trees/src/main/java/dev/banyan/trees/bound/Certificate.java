@@ -10,9 +10,8 @@ import org.apache.commons.numbers.fraction.BigFraction;
 /** Why no collective can be faster than a bound; anybody can check it by arithmetic alone. */
 public sealed interface Certificate {
     /**
-     * Of an allreduce over full-duplex direct links: data must cross between the parts at least (parts - 1)
-     * times each way, so the rate is at most the one-way bandwidth of all links between them over (parts -
-     * 1).
+     * Proves a bound of an allreduce over full-duplex direct links: data must cross between the parts at least (parts -
+     * 1) times each way, so the rate is at most the one-way bandwidth of all links between them over (parts - 1).
      *
      * @param parts at least two sets that hold each rank once, ranks ascending, parts by their first rank
      */
@@ -27,7 +26,7 @@ public sealed interface Certificate {
     }
 
     /**
-     * Of a collective whose data must leave (or, for reductions, enter) a set of nodes.
+     * Proves a bound of a collective whose data must leave (or, for reductions, enter) a set of nodes.
      *
      * @param nodes node indices of the network, ascending
      * @param entering whether the arcs into the set limit the rate, not those out of it
@@ -39,8 +38,8 @@ public sealed interface Certificate {
     }
 
     /**
-     * Of any collective, by linear programming duality: with these prices per unit of capacity, every way to
-     * carry one unit of data costs at least 1, so the rate is at most the price of the whole machine.
+     * Proves a bound of any collective, by linear programming duality: with these prices per unit of capacity, every
+     * way to carry one unit of data costs at least 1, so the rate is at most the price of the whole machine.
      *
      * @param prices price of each arc that is not free, by the arc's index in the network, exact
      */

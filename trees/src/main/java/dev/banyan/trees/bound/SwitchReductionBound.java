@@ -4,7 +4,7 @@ import dev.banyan.trees.network.Network;
 import java.util.Optional;
 
 /**
- * What no allreduce can exceed where switches copy and reduce (NVLink SHARP): the least bandwidth out of any set of
+ * Bounds the rate of an allreduce where switches copy and reduce (NVLink SHARP): the least bandwidth out of any set of
  * nodes that holds some ranks and not others.
  *
  * <p>Whatever the switches compute, the sum depends on every byte of each rank, so the set's contribution, at least one

@@ -5,9 +5,9 @@ import dev.banyan.trees.network.DuplexLinks;
 import java.util.Arrays;
 
 /**
- * Where a graph is weakest: the partition P of its nodes with the least w(P) - t (|P| - 1), w(P) being the
- * capacity of the links between its parts. That is below 0 if and only if the links can't carry spanning
- * trees of total weight t (Nash-Williams, Tutte).
+ * The weakest partition of a graph: the partition P of its nodes with the least w(P) - t (|P| - 1), w(P) being the
+ * capacity of the links between its parts. That is below 0 if and only if the links can't carry spanning trees of total
+ * weight t (Nash-Williams, Tutte).
  *
  * <p>Fills the links as far as a forest of weight t can: for every set S of nodes, at most t (|S| - 1)
  * within it. That is a polymatroid, so being greedy is right. One node is added after the other, with the

@@ -1,4 +1,4 @@
-/** What no collective over a network can exceed, each bound with its certificate. */
+/** Upper bounds of collectives over a network, each with its certificate. */
 @NullMarked
 package dev.banyan.trees.bound;
 

@@ -1,6 +1,6 @@
 package dev.banyan.trees.internal;
 
-/** What a packing takes an amount of: a tree or a ring that loads wires. */
+/** A tree or a ring that loads wires, of which a packing takes an amount. */
 public interface Column {
     /** Returns how many different wires it loads. */
     int wiresUsed();

@@ -46,7 +46,7 @@ public final class Network {
     private final List<String> warnings;
 
     /**
-     * What a node of the network is.
+     * A node of the network.
      *
      * @param machineNode node index in the machine, or -1 for the host's memory
      * @param name what to call it, e.g. {@code GPU3} or the hub's name
@@ -110,7 +110,7 @@ public final class Network {
     }
 
     /**
-     * How its links were chosen.
+     * The properties of its links that follow from the way in which they were chosen.
      *
      * @param joinedByNvlink whether NVLinks join all ranks
      * @param leavesOutLinks whether PCIe or links between sockets that could carry data were left out
@@ -166,7 +166,7 @@ public final class Network {
         return new NetworkBuilder(machine, group, relays).buildOfDescribedLinks();
     }
 
-    /** What the machine is called. */
+    /** Returns the machine's name. */
     public String name() {
         return name;
     }
@@ -181,7 +181,7 @@ public final class Network {
         return nodes.length;
     }
 
-    /** What a node is. */
+    /** Returns a node. */
     public Node node(int node) {
         return nodes[node];
     }
@@ -270,7 +270,7 @@ public final class Network {
         return traits.switchesReduce;
     }
 
-    /** What was assumed beyond the machine's description, one sentence each. */
+    /** Returns the assumptions beyond the machine's description, one sentence each. */
     public List<String> warnings() {
         return warnings;
     }

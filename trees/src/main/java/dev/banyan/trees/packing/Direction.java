@@ -1,6 +1,6 @@
 package dev.banyan.trees.packing;
 
-/** Which way a collective's data go along trees. */
+/** The direction of a collective's data along trees. */
 public enum Direction {
     /** To the root: reduce, reduce_scatter. */
     UP,

@@ -11,9 +11,8 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * What trees cost on the links of a machine when a collective runs over them: data by which any trees can be
- * compared, packed or not, rings (paths) and stars included. It knows links alone: no time to start a copy,
- * none to reduce.
+ * The cost of trees on the links of a machine for one collective. Any trees can be compared by it, packed or not, rings
+ * (paths) and stars included. It knows links alone: no time to start a copy, none to reduce.
  *
  * @param network the links that the trees were priced on
  * @param trees number of trees
@@ -144,9 +143,9 @@ public record ForestCost(
     }
 
     /**
-     * How long a collective would take if nothing but the links cost time: {@code bytes / rate * (1 + (stages
-     * - 1) / chunks) + latency}. The second term is the time in which the pipeline fills; of an allreduce, it
-     * has 2 depth - 1 chunks' length.
+     * Returns the time of a collective if nothing but the links cost time: {@code bytes / rate * (1 + (stages - 1) /
+     * chunks) + latency}. The second term is the time in which the pipeline fills; of an allreduce, it has 2 depth - 1
+     * chunks' length.
      *
      * @param bytes all data, as nccl-tests count them, at least 0
      * @param chunks pieces in which every tree's share goes along it, at least 1

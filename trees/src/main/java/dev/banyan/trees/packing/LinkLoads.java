@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * How much of a collective's data cross each arc of a network, and how fast it can be because of that.
- * Starts at no load; trees are added one by one. Exact. Not safe for use from several threads at once.
+ * The share of a collective's data that crosses each arc of a network, and the rate that this share permits. Starts at
+ * no load; trees are added one by one. Exact. Not safe for use from several threads at once.
  */
 public final class LinkLoads {
     private final Network network;

@@ -4,7 +4,7 @@ import java.util.List;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * How data go from one rank to another through forwarders.
+ * The paths of data from one rank to another through forwarders.
  *
  * @param from rank
  * @param to rank

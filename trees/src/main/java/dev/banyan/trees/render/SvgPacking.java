@@ -69,7 +69,7 @@ public final class SvgPacking {
         }
     }
 
-    /** What the ranks are called, unless the number says it all. */
+    /** Returns the names of the ranks, unless their number identifies them. */
     private String names() {
         List<String> names = IntStream.range(0, network.ranks())
                 .filter(rank -> !network.node(rank).name().equals("GPU" + rank))

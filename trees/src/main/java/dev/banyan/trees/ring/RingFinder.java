@@ -69,8 +69,8 @@ public final class RingFinder {
     }
 
     /**
-     * What pairs are worth in a ring: one with a link of at least the given bandwidth more than any
-     * number without, PCIe more than nothing, and then by bandwidth.
+     * Returns the values of pairs in a ring: one with a link of at least the given bandwidth more than any number
+     * without, PCIe more than nothing, and then by bandwidth.
      */
     static long[] values(LinkMatrix matrix, double[] gbs, double least) {
         int n = matrix.size();

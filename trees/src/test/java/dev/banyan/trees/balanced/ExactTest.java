@@ -72,7 +72,7 @@ class ExactTest extends ForestGeneratorContract {
         assertThat(forest.trees()).allMatch(Tree::isBalancedBinary);
     }
 
-    /** What the class states as its cost: the work of a tree depends on the number of devices alone. */
+    /** Checks the cost that the class states: the work of a tree depends on the number of devices alone. */
     @Test
     void aTreeTakesNoMoreAdditionsThanStated() {
         assertThat(additions(8)).isLessThan(10_000);

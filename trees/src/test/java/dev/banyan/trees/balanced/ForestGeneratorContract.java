@@ -16,7 +16,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What every generator of one tree per root must do. */
+/** The contract of every generator of one tree per root. */
 abstract class ForestGeneratorContract {
     abstract ForestGenerator createGenerator();
 
@@ -86,7 +86,7 @@ abstract class ForestGeneratorContract {
 
     @Test
     void aMachineWhoseDoubleLinksWereReadAsPcie() {
-        // What the reader makes of it with peer access: one NVLink wherever there is one.
+        // The reader's classes with peer access: one NVLink wherever there is one.
         int[][] classes = Machines.classes(Machines.P3_16XLARGE);
         checkAllRoots(Machines.where(8, (a, b) -> Math.min(2, classes[a][b])));
         // And without.

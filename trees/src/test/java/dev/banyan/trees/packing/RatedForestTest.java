@@ -67,7 +67,7 @@ class RatedForestTest {
         });
     }
 
-    /** Where only direct links are used, equal shares give trees over busiest load. */
+    /** Equal shares give trees over busiest load if only direct links are used. */
     @Test
     void agreesWithTheBusiestLink() {
         Random random = new Random(3);

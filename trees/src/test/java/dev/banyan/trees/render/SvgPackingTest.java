@@ -68,7 +68,7 @@ class SvgPackingTest {
         assertThat(strokes).contains("#f0b240", "#c02f3a");
     }
 
-    /** Of p3.16xlarge's GPUs 0, 1, 2 and 4 with the relays 3 and 5, GPU1 and GPU4 have a way through GPU5 alone. */
+    /** GPU1 and GPU4 have a path through GPU5 alone, among p3.16xlarge's GPUs 0, 1, 2 and 4 with the relays 3 and 5. */
     @Test
     void treesAndLinksKeepClearOfRelaysThatTheyDoNotUse() throws Exception {
         Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 2, 4}, 3, 5);

@@ -49,7 +49,7 @@ public final class HostBackend implements Backend {
                     "Sets the number of worker threads of the host backend.")
             .withDefaultText("the JVM's available processors");
 
-    /** How long a worker polls before it parks, in ns; about what waking it takes. */
+    /** The time for which a worker polls before it parks, in ns; about the time to wake it. */
     private static final long POLL_NANOS = 50_000;
 
     private static final int ALIGNMENT = 64;

@@ -24,7 +24,7 @@ final class HostExecutable extends BlockExecutable {
     private final Set<FusedLoop> loops;
     /** Made when a listener is there for the first time. */
     private @Nullable Program stepwise;
-    /** What the run works on. */
+    /** The program of the run. */
     private Program program;
 
     /** @param backend has the listener of steps */

@@ -6,9 +6,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Where processes of a job give each other the inputs of {@linkplain OneShot short calls}. Each process has an inbox of
- * two halves in shared memory, which calls use in turns: a process that begins to write to a half has met the others
- * since they read it last. A half begins with the number and the kind of the call.
+ * The shared memory in which processes of a job give each other the inputs of {@linkplain OneShot short calls}. Each
+ * process has an inbox of two halves in shared memory, which calls use in turns: a process that begins to write to a
+ * half has met the others since they read it last. A half begins with the number and the kind of the call.
  *
  * <p>Used by one thread at a time.
  */

@@ -25,7 +25,7 @@ final class ProcessExecutable implements Executable {
     private static final long WINDOW_BYTES = 512 << 10;
 
     /**
-     * What a call uses of buffers, which may be longer.
+     * The bytes of an input and an output that a call uses; buffers may be longer.
      *
      * @param input of an input, in bytes
      * @param output of an output, in bytes
@@ -49,7 +49,7 @@ final class ProcessExecutable implements Executable {
     private final int ranksHeld;
     private final MemorySegment[] allInputs;
     private final MemorySegment[] allOutputs;
-    /** Where the staging memory holds the own ranks' buffers in the current run, or {@link #NONE}. */
+    /** Offsets of the own ranks' buffers in the staging memory in the current run, or {@link #NONE}. */
     private final long[] stagedInputs;
 
     private final long[] stagedOutputs;
@@ -60,7 +60,7 @@ final class ProcessExecutable implements Executable {
     private final boolean mayCut;
 
     private final long blocksPerWindow;
-    /** Of a window, of which a buffer has two. */
+    /** Bytes of one of a buffer's two windows. */
     private final long windowBytes;
 
     /**

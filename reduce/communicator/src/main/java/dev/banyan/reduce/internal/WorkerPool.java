@@ -40,15 +40,15 @@ public final class WorkerPool implements AutoCloseable {
     private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
     private static final long UNHELPED_PAUSE_NANOS = 1_000_000;
 
-    /** Of {@link #state}: the workers in the task. */
+    /** Bits of {@link #state} that count the workers in the task. */
     private static final long WORKING = (1L << 15) - 1;
-    /** Of {@link #state}: more workers may join. */
+    /** Bit of {@link #state} that is set while more workers may join. */
     private static final long OPEN = 1L << 15;
-    /** Of {@link #state}: so much for each worker that has joined. */
+    /** Unit of {@link #state} for each worker that has joined. */
     private static final long JOINED = 1L << 16;
-    /** Of {@link #state}: how many bits are below the number of the round. */
+    /** Number of bits of {@link #state} below the number of the round. */
     private static final int ROUND_SHIFT = 31;
-    /** Of {@link #state}: the workers that have joined. */
+    /** Bits of {@link #state} that count the workers that have joined. */
     private static final long ALL_JOINED = (1L << ROUND_SHIFT) - JOINED;
     /** Two cache lines, as processors fetch neighbours. */
     private static final int LONGS_PER_LINES = 16;
@@ -123,9 +123,10 @@ public final class WorkerPool implements AutoCloseable {
     private final ReentrantLock busy = new ReentrantLock();
 
     /**
-     * What the caller and the workers write in each round: the number of the round, the workers that have joined,
-     * whether more may join, and those that work. It is one number with cache lines of its own: a line that goes from
-     * one core to another costs both about 100 ns. A worker that joins sees what was written before the task opened.
+     * The word that the caller and the workers write in each round: the number of the round, the workers that have
+     * joined, whether more may join, and those that work. It is one number with cache lines of its own: a line that
+     * goes from one core to another costs both about 100 ns. A worker that joins sees what was written before the task
+     * opened.
      */
     private final AtomicLongArray state = new AtomicLongArray(2 * LONGS_PER_LINES);
 

@@ -3,8 +3,9 @@ package dev.banyan.reduce.optimizer;
 import dev.banyan.schedule.type.DataType;
 
 /**
- * How a gradient changes a value, as data: a backend runs it in the memory of the device that holds both. {@link
- * #sgd}, {@link #adam} and {@link #adamW} make optimizers, and methods like {@code momentum} return a changed copy.
+ * A rule by which a gradient changes a value, as data: a backend runs it in the memory of the device that holds both.
+ * {@link #sgd}, {@link #adam} and {@link #adamW} make optimizers, and methods like {@code momentum} return a changed
+ * copy.
  *
  * <p><b>Arithmetic.</b> All backends give the same bits. They compute each element by itself, with the operations and
  * in the order that {@link Sgd} and {@link Adam} list, each rounded to nearest, ties to even, and none of them fused.

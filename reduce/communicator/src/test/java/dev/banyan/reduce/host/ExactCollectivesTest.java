@@ -112,7 +112,7 @@ class ExactCollectivesTest {
                     }
                 }
             }
-            // What is no result stays as it was.
+            // Memory outside the results stays as it was.
             for (int i = 0; i < inputElements; i++) {
                 if ((!inPlace || !receives || i < first || i >= first + count)
                         && bits(type, inputs.get(rank), i) != values[i][rank]) {

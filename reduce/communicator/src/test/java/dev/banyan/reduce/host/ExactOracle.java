@@ -11,11 +11,11 @@ record ExactOracle(DataType type) {
     /** Digits that tell any quotient by a small number from a tie. */
     private static final MathContext DIGITS = new MathContext(1500);
 
-    /** What inputs look like. */
+    /** The kinds of inputs. */
     enum Kind {
-        /** Of similar size, as gradients are. */
+        /** Numbers of similar size, as gradients are. */
         ALIKE,
-        /** Of any exponent. */
+        /** Numbers of any exponent. */
         WIDE,
         /** Pairs that add up to nothing, and small ones between. */
         CANCELLING,

@@ -19,7 +19,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** What must hold of every packing that is run. */
+/** The conditions of every packing that is run. */
 final class PackingChecks {
     private static final int ELEMENT_BYTES = 4;
     private static final int UNIT = 64;

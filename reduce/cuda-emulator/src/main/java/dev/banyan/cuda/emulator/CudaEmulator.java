@@ -123,7 +123,10 @@ public final class CudaEmulator {
         }
     }
 
-    /** What a GPU would have punished: guard zones that were written to, ranges out of bounds, stale handles. */
+    /**
+     * Returns the mistakes that a GPU would have punished: guard zones that were written to, ranges out of bounds,
+     * stale handles.
+     */
     public List<String> problems() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(PROBLEM_BYTES);

@@ -129,7 +129,7 @@ public final class EmulatedGpus {
                 CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     }
 
-    /** What the driver says of an address. */
+    /** Returns the driver's attribute of an address. */
     public static long attribute(int attribute, CUdeviceptr pointer) {
         long[] value = {0};
         ok(JCudaDriver.cuPointerGetAttribute(Pointer.to(value), attribute, pointer));

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 
 /** Graphs of the emulated driver, captured and built by node. */
 class EmulatedGraphsTest {
-    /** Of waits and records: a node of the graph instead of a dependency of the capture. */
+    /** The flag that makes a wait or record a node of the graph instead of a dependency of the capture. */
     private static final int EXTERNAL = 1;
 
     private CudaEmulator emulator;

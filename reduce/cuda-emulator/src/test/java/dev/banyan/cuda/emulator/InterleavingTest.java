@@ -296,7 +296,7 @@ class InterleavingTest {
         ok(cuStreamSynchronize(sends));
     }
 
-    /** What one command to interleave has seen does not count for the next one. */
+    /** Each command to interleave begins without the history of the one before. */
     @Test
     void everySeedBeginsAnew() {
         enter(0);

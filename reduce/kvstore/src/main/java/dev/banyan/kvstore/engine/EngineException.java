@@ -1,7 +1,9 @@
 package dev.banyan.kvstore.engine;
 
+import dev.banyan.BanyanException;
+
 /** Thrown by a wait for data that a failed operation should have written. Its cause is what that operation threw. */
-public final class EngineException extends RuntimeException {
+public final class EngineException extends BanyanException {
     private static final long serialVersionUID = 1L;
 
     EngineException(Throwable cause) {

@@ -13,7 +13,7 @@ abstract class Operation implements Runnable {
     boolean ended;
     /** The number of queues that have not released it. Only the {@link Dispatcher} accesses it. */
     int heldBy;
-    /** How many operations were ready before. The {@link Dispatcher} writes it before the operation runs. */
+    /** The number of operations that were ready before. The {@link Dispatcher} writes it before the operation runs. */
     long readyOrder;
 
     /** Why no thread could run the operation, which is then skipped; only the {@link Dispatcher} writes it. */

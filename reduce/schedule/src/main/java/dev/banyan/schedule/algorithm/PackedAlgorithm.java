@@ -26,7 +26,10 @@ public final class PackedAlgorithm implements TreeAlgorithm {
     private final Packings source;
     private final ConcurrentMap<Task, TreePacking> made = new ConcurrentHashMap<>();
 
-    /** What a packing depends on. Its methods are spelled out, since those of records take milliseconds at first. */
+    /**
+     * The properties on which a packing depends. Its methods are spelled out, since those of records take milliseconds
+     * at first.
+     */
     private record Task(Collective collective, int root) {
         @Override
         public boolean equals(Object other) {

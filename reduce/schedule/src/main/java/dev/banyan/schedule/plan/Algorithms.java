@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
  * at once.
  */
 public final class Algorithms {
-    /** Which sums of floating-point numbers do not depend on size, algorithm, chunks and fusion. */
+    /** Chooses the sums of floating-point numbers that do not depend on size, algorithm, chunks and fusion. */
     public static final Setting<Reproducible> REPRODUCIBLE = Setting.of(
             "BANYAN_REPRODUCIBLE",
             "0, 1 or exact",
@@ -49,7 +49,7 @@ public final class Algorithms {
             "Makes the bits of a reduction independent of the size, the algorithm, the chunks and the fusion: 1 sums"
                     + " every element in the order of ranks; exact sums floats without rounding in between and rounds"
                     + " once, which makes them independent of the number of processes, too.");
-    /** Whether single trees and multi-trees are exact. */
+    /** Makes single trees and multi-trees exact. */
     public static final Setting<Boolean> TREE_BACKTRACK = Setting.flag(
             "MXNET_KVSTORE_TREE_BACKTRACK",
             false,

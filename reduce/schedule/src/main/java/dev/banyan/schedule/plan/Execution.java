@@ -1,6 +1,6 @@
 package dev.banyan.schedule.plan;
 
-/** How a backend executes schedules, as far as it decides how long they take. */
+/** The ways in which backends execute schedules, as far as times depend on them. */
 public enum Execution {
     /** Chunk by chunk: each step is copies and a reduction. */
     CHUNKS("graph"),

@@ -224,7 +224,7 @@ final class FastestChoice {
         double slice = slice(choice, request);
         Set<Timed> confirmed = new HashSet<>();
         Timed best = longest(tried);
-        // What was simulated whole needs nothing longer.
+        // A choice that was simulated whole needs no longer simulation.
         while (slice / best.chunkBytes() > 2 * few && !confirmed.contains(best)) {
             CollectiveRequest cut = sized(request, request.count(), best.chunkBytes());
             Timed longer = new Timed(best.chunkBytes(), predict(choice, cut, CONFIRMING_FACTOR * few));

@@ -3,8 +3,8 @@ package dev.banyan.schedule.plan;
 import java.util.Objects;
 
 /**
- * What executes schedules, as far as it decides which of them is the fastest. What {@code banyan tune} finds on one
- * platform says nothing about another.
+ * The executor of schedules, as far as the fastest choice depends on it. Results of {@code banyan tune} on one platform
+ * say nothing about another.
  *
  * @param backend name of the backend, e.g. {@code cuda}
  * @param execution how it executes schedules

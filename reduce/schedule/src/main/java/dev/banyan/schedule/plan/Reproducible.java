@@ -2,7 +2,7 @@ package dev.banyan.schedule.plan;
 
 import java.util.Arrays;
 
-/** What BANYAN_REPRODUCIBLE asks of sums of floating-point numbers. */
+/** The requirements of BANYAN_REPRODUCIBLE on sums of floating-point numbers. */
 public enum Reproducible {
     /** The order of the schedule: the bits depend on it. */
     NO("0"),

@@ -17,7 +17,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan tune} has written: a section for each platform and machine. A section begins with the line {@code
+ * The file of {@code banyan tune}: a section for each platform and machine. A section begins with the line {@code
  * [tuning]}; each further line is {@code name = value}. Lines that begin with # are left out.
  *
  * @param sections in the order of the file; no two of the same platform and links

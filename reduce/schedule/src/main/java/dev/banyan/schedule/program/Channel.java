@@ -11,7 +11,7 @@ import java.util.Objects;
  * @param kind how data goes
  */
 public record Channel(int from, int to, Kind kind) {
-    /** How data goes over a channel. */
+    /** The transport of data over a channel. */
     public enum Kind {
         /** Into slots on the receiving device, from which the receiver takes it and then gives the slot back. */
         SLOTS,

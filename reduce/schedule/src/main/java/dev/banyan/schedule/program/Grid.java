@@ -6,9 +6,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Which block repeats which move. Each block takes its loops one after another, and moves of one lane and rank are in
- * different blocks. As all blocks take lanes in the same order, and a move waits only for moves before it and for slots
- * of earlier slices, blocks that all run at once cannot wait for each other in a circle.
+ * The assignment of moves to blocks, which repeat them. Each block takes its loops one after another, and moves of one
+ * lane and rank are in different blocks. As all blocks take lanes in the same order, and a move waits only for moves
+ * before it and for slots of earlier slices, blocks that all run at once cannot wait for each other in a circle.
  *
  * @param blocks for each rank, its blocks; for each block, its loops in ascending order of lanes
  */

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * ordered by channels, if need be by channels without data.
  */
 final class LaneCompiler {
-    /** What a step has written to a location, or what was there at the start. */
+    /** The value that a step has written to a location, or that was there at the start. */
     private static final class Value {
         private final Location location;
         /** The step, or -1. */

@@ -3,9 +3,9 @@ package dev.banyan.schedule.program;
 import java.util.List;
 
 /**
- * What a block does with each slice of a lane: waits for the channels that lead to it, loads all inputs, combines them
- * in their order, stores the result to all outputs, and signals the other ends of its channels. Elements of 16 bits are
- * combined in 32 bits and rounded once.
+ * The work of a block on each slice of a lane: it waits for the channels that lead to it, loads all inputs, combines
+ * them in their order, stores the result to all outputs, and signals the other ends of its channels. Elements of 16
+ * bits are combined in 32 bits and rounded once.
  *
  * @param rank the rank whose device does it
  * @param inputs what it loads; none if it only waits for what others store into its rank's buffer

@@ -2,7 +2,7 @@ package dev.banyan.schedule.program;
 
 import dev.banyan.schedule.Location;
 
-/** Where a move loads from or stores to. */
+/** The place that a move loads from or stores to. */
 public sealed interface Operand {
     /**
      * Memory of the move's own rank.

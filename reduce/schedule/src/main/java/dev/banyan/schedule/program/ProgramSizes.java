@@ -1,7 +1,7 @@
 package dev.banyan.schedule.program;
 
 /**
- * How programs are cut.
+ * The sizes by which programs are cut.
  *
  * @param lowLatencyBytes greatest number of bytes of a rank's data that go in lines with flags
  * @param sliceBytes greatest length of a slice of plain data in bytes, a positive multiple of 512

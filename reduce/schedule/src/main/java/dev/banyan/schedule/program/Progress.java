@@ -9,7 +9,7 @@ import java.util.List;
  * blocks go on does not matter: if one order comes to the end, all do.
  */
 final class Progress {
-    /** Where a block is. */
+    /** The position of a block. */
     private static final class Position {
         private final List<Grid.Loop> loops;
         private int loop;

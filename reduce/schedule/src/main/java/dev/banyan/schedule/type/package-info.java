@@ -1,4 +1,4 @@
-/** What is reduced, and how: element types, operations, collectives. */
+/** Element types, operations and collectives. */
 @NullMarked
 package dev.banyan.schedule.type;
 

@@ -142,7 +142,7 @@ class AlgorithmFiguresTest {
                             > 0)
                     .map(Collective::label)
                     .collect(Collectors.joining(" "));
-            // Where blocks are exchanged directly, no partial result waits anywhere.
+            // No partial result waits anywhere if blocks are exchanged directly.
             assertThat(used)
                     .isEqualTo(
                             switch (algorithm.name()) {

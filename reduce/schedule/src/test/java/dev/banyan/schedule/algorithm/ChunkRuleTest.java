@@ -43,7 +43,7 @@ class ChunkRuleTest {
         }
     }
 
-    /** What the rule minimises is least where it says, to within the rounding to whole chunks. */
+    /** The rule finds the minimum of its cost, to within the rounding to whole chunks. */
     @Test
     void noOtherNumberOfChunksIsBetter() {
         ForestCost cost = cost(Direction.UP_AND_DOWN);

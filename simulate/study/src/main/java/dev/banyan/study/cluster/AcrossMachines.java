@@ -27,7 +27,7 @@ final class AcrossMachines {
         halving = new HalvingDoubling(exchanges, cluster.fabric(), cluster.host());
     }
 
-    /** What carries so many bytes. */
+    /** Returns the algorithm that carries so many bytes. */
     LeaderAllReduce algorithm(double bytes) {
         return switch (rule) {
             case LEAST_TIME ->
@@ -39,7 +39,7 @@ final class AcrossMachines {
         };
     }
 
-    /** What an allreduce of so many bytes takes; nothing for one machine. */
+    /** Returns the cost of an allreduce of so many bytes; nothing for one machine. */
     LeaderAllReduce.Cost cost(double bytes) {
         return machines == 1 ? NOTHING : algorithm(bytes).cost(bytes);
     }

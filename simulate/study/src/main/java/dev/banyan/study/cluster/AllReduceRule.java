@@ -1,6 +1,6 @@
 package dev.banyan.study.cluster;
 
-/** Which algorithm carries an allreduce between machines. */
+/** The algorithms of an allreduce between machines. */
 public enum AllReduceRule {
     /** Whichever of the ring, recursive doubling and halving-doubling takes the least time as priced here. */
     LEAST_TIME,

@@ -44,7 +44,7 @@ record DepchaStore(KeyCosts costs, CallOrder order) implements KeyStore {
         return done;
     }
 
-    /** Of gradients that are ready at once, the first in the order of calls comes first. */
+    /** Returns the order of gradients by readiness; among those that are ready at once, the order of calls holds. */
     private int[] asTheyAreReady(List<Gradient> gradients) {
         return Arrays.stream(order.keys(gradients.size()))
                 .boxed()

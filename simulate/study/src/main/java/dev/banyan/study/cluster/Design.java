@@ -17,7 +17,7 @@ public enum Design {
     /** Collectives are the engine's operations, one after another by an artificial dependency. */
     DEPCHA;
 
-    /** What it is called. */
+    /** Returns its name. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }

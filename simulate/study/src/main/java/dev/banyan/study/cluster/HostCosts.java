@@ -1,7 +1,7 @@
 package dev.banyan.study.cluster;
 
 /**
- * What hosts do for an allreduce across machines.
+ * The costs of hosts in an allreduce across machines.
  *
  * @param reduceGbs bytes of result per time that a thread of MPI sums up, in GB/s
  * @param stagingGbs between a leader's memory and the host's each way, in GB/s

@@ -19,9 +19,9 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * What a machine's devices do among themselves: slices to their leaders and back, or everything where there is one
- * machine only. Each is simulated over packed trees and as stars, and the faster one counts. Not safe for use from
- * several threads at once: results are kept.
+ * The exchange among a machine's devices: slices to their leaders and back, or everything where there is one machine
+ * only. Each is simulated over packed trees and as stars, and the faster one counts. Not safe for use from several
+ * threads at once: results are kept.
  */
 final class InsideMachine {
     /** Length of chunks: a copy that long keeps an NVLink busy. */

@@ -5,10 +5,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the hierarchical allreduce of a key takes: reduce inside each machine to its leaders, allreduce between leaders
- * of different machines, broadcast inside. Leaders' data pass through the host's memory. A key is cut into equal pieces
- * of up to 4 MiB that follow one another through the three phases. Not safe for use from several threads at once:
- * results are kept.
+ * The time of a key's hierarchical allreduce: reduce inside each machine to its leaders, allreduce between leaders of
+ * different machines, broadcast inside. Leaders' data pass through the host's memory. A key is cut into equal pieces of
+ * up to 4 MiB that follow one another through the three phases. Not safe for use from several threads at once: results
+ * are kept.
  *
  * <p>The phases inside are simulated on the machine's links; those between machines are closed forms, so that a
  * cluster's size costs nothing but memory of its size.
@@ -91,7 +91,7 @@ public final class KeyCosts {
     }
 
     /**
-     * What carries a key of a size between machines, e.g. {@code ring}, as one piece.
+     * Returns the algorithm that carries a key of a size between machines, e.g. {@code ring}, as one piece.
      *
      * @param elements of 4 bytes, at least 1
      */

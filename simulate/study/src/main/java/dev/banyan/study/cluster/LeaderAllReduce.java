@@ -3,7 +3,7 @@ package dev.banyan.study.cluster;
 /** An allreduce between the leaders of machines, priced in closed form. */
 interface LeaderAllReduce {
     /**
-     * What it takes: messages' latencies, their bytes on the links, and the host's sums.
+     * The time of an allreduce: messages' latencies, their bytes on the links, and the host's sums.
      *
      * @param wireUs time for which a machine's NICs are busy, in us
      * @param restUs all other time, in us
@@ -14,7 +14,7 @@ interface LeaderAllReduce {
         }
     }
 
-    /** What it is called. */
+    /** Returns its name. */
     String name();
 
     /**

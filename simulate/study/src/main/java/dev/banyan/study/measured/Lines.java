@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import java.nio.file.Path;
@@ -22,7 +23,7 @@ record Lines(String source, List<String> lines) {
         try {
             return of(source, BoundedInput.USUAL.text(file));
         } catch (UnreadableFileException e) {
-            throw new MeasuredException(source, 0, 0, e.reason() + "; name a file that holds what was measured");
+            throw new InputException(source, 0, 0, e.reason() + "; name a file that holds what was measured");
         }
     }
 
@@ -52,8 +53,8 @@ record Lines(String source, List<String> lines) {
     }
 
     /** @param line index, from 0 */
-    MeasuredException wrong(int line, int column, String problem) {
-        return new MeasuredException(source, line + 1, column, problem);
+    InputException wrong(int line, int column, String problem) {
+        return new InputException(source, line + 1, column, problem);
     }
 
     /** @param line index, from 0 */

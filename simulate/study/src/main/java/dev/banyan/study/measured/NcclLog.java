@@ -9,7 +9,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What NCCL printed with {@code NCCL_DEBUG=INFO} of its first communicator. Immutable.
+ * NCCL's log of its first communicator, as {@code NCCL_DEBUG=INFO} prints it. Immutable.
  *
  * @param source what it was read from
  * @param version NCCL's version, e.g. {@code 2.21.5}; empty if the log does not say

@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.InputException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -56,7 +57,7 @@ public final class NcclLogReader {
     /**
      * Reads a file.
      *
-     * @throws MeasuredException if it can't be read, or holds nothing that NCCL prints
+     * @throws InputException if it can't be read, or holds nothing that NCCL prints
      */
     public static NcclLog read(Path file) {
         return new NcclLogReader().log(Lines.read(file));
@@ -70,7 +71,7 @@ public final class NcclLogReader {
     private NcclLog log(Lines lines) {
         lines.lines().forEach(this::line);
         if (version == null && rings.isEmpty() && hops.isEmpty() && settings.isEmpty() && disabled.isEmpty()) {
-            throw new MeasuredException(
+            throw new InputException(
                     lines.source(), 0, 0, "holds nothing that NCCL prints; run the program with NCCL_DEBUG=INFO");
         }
         return new NcclLog(

@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.InputException;
 import dev.banyan.study.measured.Lines.Word;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,7 +25,7 @@ public final class NcclSweepReader {
     /**
      * Reads a file.
      *
-     * @throws MeasuredException if it can't be read or understood
+     * @throws InputException if it can't be read or understood
      */
     public static Sweep read(Path file) {
         return new NcclSweepReader(Lines.read(file)).sweep();
@@ -34,7 +35,7 @@ public final class NcclSweepReader {
      * Reads a text.
      *
      * @param source what to call the text in messages, e.g. the file's name
-     * @throws MeasuredException if it can't be understood
+     * @throws InputException if it can't be understood
      */
     static Sweep parse(String source, String text) {
         return new NcclSweepReader(Lines.of(source, text)).sweep();
@@ -51,7 +52,7 @@ public final class NcclSweepReader {
                 return console(line, columns(Lines.words(low.replaceFirst("#", " "))));
             }
         }
-        throw new MeasuredException(lines.source(), 0, 0, "holds no sweep" + NEED);
+        throw new InputException(lines.source(), 0, 0, "holds no sweep" + NEED);
     }
 
     private static List<String> columns(List<Word> words) {

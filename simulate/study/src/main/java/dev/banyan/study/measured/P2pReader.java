@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.InputException;
 import dev.banyan.study.measured.Lines.Word;
 import dev.banyan.study.measured.P2pReport.Measure;
 import java.nio.file.Path;
@@ -25,7 +26,7 @@ public final class P2pReader {
     /**
      * Reads a file.
      *
-     * @throws MeasuredException if it can't be read or understood
+     * @throws InputException if it can't be read or understood
      */
     public static P2pReport read(Path file) {
         return new P2pReader(Lines.read(file)).report();
@@ -35,7 +36,7 @@ public final class P2pReader {
      * Reads a text.
      *
      * @param source what to call the text in messages, e.g. the file's name
-     * @throws MeasuredException if it can't be understood
+     * @throws InputException if it can't be understood
      */
     static P2pReport parse(String source, String text) {
         return new P2pReader(Lines.of(source, text)).report();
@@ -65,7 +66,7 @@ public final class P2pReader {
             }
         }
         if (matrices.isEmpty()) {
-            throw new MeasuredException(
+            throw new InputException(
                     lines.source(), 0, 0, "holds no matrix of p2pBandwidthLatencyTest; give all" + " that it printed");
         }
         return new P2pReport(lines.source(), matrices);

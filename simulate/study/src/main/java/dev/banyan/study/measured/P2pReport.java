@@ -7,14 +7,14 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What p2pBandwidthLatencyTest (of NVIDIA's CUDA samples) reported of a machine. Immutable and safe for use from any
+ * The report of p2pBandwidthLatencyTest (of NVIDIA's CUDA samples) on a machine. Immutable and safe for use from any
  * thread.
  *
  * @param source what it was read from
  * @param matrices at least one; all of the same number of devices
  */
 public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
-    /** What a matrix holds. */
+    /** The quantity that a matrix holds. */
     public enum Measure {
         /** 1 where the row's device may access the column's memory. */
         ACCESS,

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a program of nccl-tests measured: one time per size, out of place. Immutable.
+ * The measurement of a program of nccl-tests: one time per size, out of place. Immutable.
  *
  * @param source what it was read from
  * @param rows at least one, in the order of the source; sizes are above 0

@@ -1,4 +1,4 @@
-/** What was measured: copies between devices, sweeps of collectives; and what follows from it for the simulator. */
+/** Measurements: copies between devices, sweeps of collectives, and their consequences for the simulator. */
 @NullMarked
 package dev.banyan.study.measured;
 

@@ -1,7 +1,7 @@
 package dev.banyan.study.training;
 
 /**
- * What all devices have of one key, to be summed up.
+ * The gradient of one key, which all devices sum up.
  *
  * @param elements number of elements of 4 bytes, at least 1
  * @param readyUs when the last device has it, in us, at least 0

@@ -8,7 +8,7 @@ import java.util.List;
  * same gradients give the same times.
  */
 public interface KeyStore {
-    /** What it is called in tables and charts, e.g. {@code parameter server}. */
+    /** Returns its name in tables and charts, e.g. {@code parameter server}. */
     String name();
 
     /**

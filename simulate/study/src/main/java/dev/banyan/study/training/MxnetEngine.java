@@ -4,7 +4,7 @@ import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 
 /**
- * What MXNet's dependency engine costs the key stores that run on it.
+ * The costs of MXNet's dependency engine for the key stores that run on it.
  *
  * <p>Every copy and every sum is an operation of the engine. The caller's thread queues those of a push and a
  * pull; once an operation's inputs are there, a worker thread of the device launches it, waits for the device's
@@ -23,10 +23,10 @@ final class MxnetEngine {
     /** Worker threads of a device: MXNET_GPU_WORKER_NTHREADS, by default. */
     private static final double WORKERS = 2;
 
-    /** What a call from Python takes the caller's thread. Assumed. */
+    /** Time of the caller's thread for a call from Python, in us. Assumed. */
     private static final double CALL_US = 10;
 
-    /** What it takes the caller's thread to queue an operation. Assumed. */
+    /** Time of the caller's thread to queue an operation, in us. Assumed. */
     private static final double QUEUE_US = 3;
 
     private MxnetEngine() {}

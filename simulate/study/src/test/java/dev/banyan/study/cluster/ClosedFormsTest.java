@@ -66,8 +66,8 @@ class ClosedFormsTest {
         assertThat(exchanges.wireUs(0, 1e4)).isCloseTo(1, within(1e-9));
         assertThat(exchanges.wireUs(1, 1e4)).isCloseTo(1, within(1e-9));
         assertThat(exchanges.wireUs(2, 1e4)).isCloseTo(2, within(1e-9));
-        // Of leaves of 3 machines, 3 to 5 are the fullest: at distance 1 only machine 3 goes to another, at 2 all of
-        // them.
+        // Machines 3 to 5 are in the fullest leaf of 3 machines: at distance 1 only machine 3 goes to another leaf, at
+        // 2 all of them.
         Exchanges odd = new Exchanges(8, new Fabric(10, 1, 2, 3, 3));
         assertThat(odd.wireUs(0, 1e4)).isCloseTo(1, within(1e-9));
         assertThat(odd.wireUs(1, 1e4)).isCloseTo(3, within(1e-9));

@@ -3,6 +3,7 @@ package dev.banyan.study.measured;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.InputException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -60,7 +61,7 @@ class NcclLogReaderTest {
     @Test
     void whatIsNoLogIsRefused() {
         assertThatThrownBy(() -> NcclLogReader.parse("notes.txt", "anything\n"))
-                .isInstanceOf(MeasuredException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessage("notes.txt: holds nothing that NCCL prints; run the program with NCCL_DEBUG=INFO");
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,7 +70,7 @@ class NcclSweepReaderTest {
         """)
     void nonsenseIsRefusedWithItsPlace(String text, String message) {
         assertThatThrownBy(() -> rows(text.replace('~', '\n')))
-                .isInstanceOf(MeasuredException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith(message);
     }
 
@@ -83,7 +84,7 @@ class NcclSweepReaderTest {
             }
             try {
                 assertThat(rows(text.toString())).allMatch(row -> row.bytes() > 0 && row.us() > 0);
-            } catch (MeasuredException e) {
+            } catch (InputException e) {
                 assertThat(e).hasMessageStartingWith("my.txt");
             }
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import dev.banyan.study.measured.P2pReport.Measure;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -109,7 +110,7 @@ class P2pReaderTest {
                 .replace("\\\\", "\\")
                 .replace("T", "Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)");
         assertThatThrownBy(() -> P2pReader.parse("p2p.txt", whole))
-                .isInstanceOf(MeasuredException.class)
+                .isInstanceOf(InputException.class)
                 .hasMessageStartingWith(message);
     }
 
@@ -124,7 +125,7 @@ class P2pReaderTest {
             try {
                 assertThat(P2pReader.parse("p2p.txt", text.toString()).devices())
                         .isGreaterThanOrEqualTo(2);
-            } catch (MeasuredException e) {
+            } catch (InputException e) {
                 assertThat(e).hasMessageStartingWith("p2p.txt");
             }
         }

@@ -68,7 +68,7 @@ final class FewTrees {
         work += peel.work();
     }
 
-    /** Of the trees whose narrowest link is the widest possible, the least deep one found. */
+    /** Returns the least deep tree found among those whose narrowest link is the widest possible. */
     private LinkTree widest() {
         long[] widths = IntStream.range(0, links.links())
                 .mapToLong(links::capacity)

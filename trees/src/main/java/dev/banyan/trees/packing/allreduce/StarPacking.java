@@ -57,7 +57,7 @@ final class StarPacking {
         return RatedForest.of(trees, network, bound).orElseThrow();
     }
 
-    /** Of two devices the links of one star are those of the other, so one will do. */
+    /** The stars of two devices have the same links, so one star is enough. */
     private List<PackedTree> stars(BigFraction rate) {
         BigFraction[] room = new BigFraction[ranks];
         Arrays.setAll(

@@ -63,7 +63,7 @@ final class TreePeel {
     private final double[] soft;
     /** By link: what decides between links that a tree may take, the hard part above {@link #SOFT_BITS}. */
     private final long[] prices;
-    /** What a link costs more for each level between it and the root. */
+    /** The additional cost of a link for each level between it and the root. */
     private long levelPrice;
 
     private final boolean[] grown;
@@ -77,15 +77,15 @@ final class TreePeel {
 
     private long[] bestMask;
     private int height;
-    /** How much of the best tree can be taken, as far as known. */
+    /** The known part of the best tree that can be taken. */
     private long bestWeight;
 
     private int bestHeight;
     private long work;
 
     /**
-     * Which trees to prefer: how much a link's price rises for each e-fold that it is narrower, for
-     * partitions with little slack, for each level of depth, and by chance.
+     * The preference among trees: the rise of a link's price for each e-fold that it is narrower, for partitions with
+     * little slack, for each level of depth, and by chance.
      */
     record Taste(double width, double slack, double depth, double chance) {}
 
@@ -298,7 +298,7 @@ final class TreePeel {
         return true;
     }
 
-    /** How much of a tree can be taken, as far as known, rounded down. */
+    /** Returns the known part of a tree that can be taken, rounded down. */
     private long most(int[] tree, long[] mask) {
         work += (long) partitions.size() * mask.length;
         return mostKnown(tree, mask);

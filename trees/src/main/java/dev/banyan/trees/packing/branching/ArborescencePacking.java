@@ -39,7 +39,7 @@ final class ArborescencePacking {
     private final List<Branching> done = new ArrayList<>();
 
     /**
-     * Which partial trees grow next, and by which arc.
+     * The choice of the partial trees that grow next, and of their arcs.
      *
      * @param together whether those whose next arc is nearest to their root grow, instead of one after another
      * @param wide whether to look farther from the root for an arc that all equal trees can take

@@ -269,7 +269,10 @@ final class EdgeSplitting {
         }
     }
 
-    /** What the first rank found that gets too little from the roots lacks, or 0; it is asked first next time. */
+    /**
+     * Returns the lack of the first rank found that gets too little from the roots, or 0; that rank is asked first next
+     * time.
+     */
     private long lacking() {
         for (int i = 0; i < ranks; i++) {
             int rank = order[i];

@@ -108,8 +108,8 @@ final class EvenForwarders {
     }
 
     /**
-     * What arcs give up is itself a flow: to the forwarders with too much in, from those with too much out,
-     * by way of ranks where need be. The least part of every capacity that allows it is found by halving.
+     * The capacity that arcs give up is itself a flow: to the forwarders with too much in, from those with too much
+     * out, by way of ranks where need be. The least part of every capacity that allows it is found by halving.
      */
     private void takeFromAll() {
         int few = 0;

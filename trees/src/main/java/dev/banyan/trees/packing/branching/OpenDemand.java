@@ -149,7 +149,7 @@ final class OpenDemand {
     }
 
     /**
-     * How much of an arc trees other than those counted can take, while these still find what they need.
+     * Returns the part of an arc that trees other than those counted can take, while these still find what they need.
      *
      * @param limit most that is asked for
      */

@@ -9,8 +9,8 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * What is to be carried: equal blocks, from each root to all ranks; of one rank a broadcast, of every rank an
- * allgather.
+ * The data to be carried: equal blocks from each root to all ranks. One root makes a broadcast; all ranks as roots make
+ * an all-gather.
  *
  * @param roots one rank, or every rank in order
  */

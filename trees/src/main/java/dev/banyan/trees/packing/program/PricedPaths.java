@@ -51,10 +51,7 @@ final class PricedPaths {
         return ranks * (forwarders * forwarders + arcPrice.length);
     }
 
-    /**
-     * What to multiply prices of about 1 by to make whole numbers of them; twice as much is no more than the
-     * greatest.
-     */
+    /** Returns the factor that makes whole numbers of prices of about 1; twice as much is no more than the greatest. */
     double scale() {
         return Math.min(0x1p40, greatestPrice() / 2.0);
     }
@@ -113,7 +110,7 @@ final class PricedPaths {
     }
 
     /**
-     * What a transfer from one rank to another costs, {@link #NONE} if there is no path. Costs may be added
+     * Returns the cost of a transfer from one rank to another, {@link #NONE} if there is no path. Costs may be added
      * and compared: less is cheaper, or as cheap with fewer hops.
      */
     long cost(int from, int to) {

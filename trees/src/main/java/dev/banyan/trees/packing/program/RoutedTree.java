@@ -74,7 +74,7 @@ final class RoutedTree implements Column {
         return wires[index];
     }
 
-    /** How many of its transfers cross that wire. */
+    /** Returns the number of its transfers that cross a wire. */
     @Override
     public int uses(int index) {
         return uses[index];

@@ -86,7 +86,7 @@ final class TreeShape {
     }
 
     /**
-     * What the tree costs, with the cheapest path for each link; for an undirected one, one way.
+     * Returns the cost of the tree, with the cheapest path for each link; for an undirected one, one way.
      *
      * @return or {@link PricedPaths#NONE} if a link has no path
      */

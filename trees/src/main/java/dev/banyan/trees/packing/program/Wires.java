@@ -4,8 +4,8 @@ import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 
 /**
- * What limits an allreduce: a linear program has one row per wire. On a network that is equally wide both
- * ways a wire is a link, for a tree that carries the reduction up and the broadcast down loads both its
+ * The capacities that limit an allreduce, with one row of the linear program for each. On a network that is equally
+ * wide both ways a wire is a link, because a tree that carries the reduction up and the broadcast down loads both its
  * arcs alike; else each arc is a wire. Immutable.
  */
 final class Wires {

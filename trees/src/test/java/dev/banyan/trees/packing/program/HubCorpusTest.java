@@ -3,8 +3,8 @@ package dev.banyan.trees.packing.program;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.format.MachineFormatException;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.TreePacking;
@@ -45,7 +45,7 @@ class HubCorpusTest {
     private static Optional<Machine> read(Path file) {
         try {
             return Optional.of(new MachineReader().read(file));
-        } catch (MachineFormatException refused) {
+        } catch (InputException refused) {
             return Optional.empty();
         }
     }

@@ -1,5 +1,6 @@
 package dev.banyan.reduce.internal.code;
 
+import dev.banyan.reduce.backend.CollectiveAbortedException;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -21,9 +22,9 @@ import java.util.stream.Stream;
 public abstract class BlockExecutable implements Executable, WorkerPool.Task {
     /** Two cache lines, as processors fetch neighbours. */
     private static final int LONGS_PER_LINES = 16;
-    /** Where the end of the time is, behind the next block of a range. */
+    /** Index of the deadline, behind the next block of a range. */
     private static final int DEADLINE = 1;
-    /** Where 1 is if the range's own thread works in it, behind that. */
+    /** Index of a word that is 1 while the range's own thread works in it. */
     private static final int ATTENDED = 2;
 
     /** Some microseconds: what another core has in its cache is worth waiting for, unless that core is gone. */
@@ -119,7 +120,7 @@ public abstract class BlockExecutable implements Executable, WorkerPool.Task {
             }
             begin(inputs, outputs);
             long deadline = System.nanoTime() + timeoutNanos;
-            // What is as it was is not written: workers have it in their caches.
+            // A value that has not changed is not written, because workers have it in their caches.
             if (late || failed) {
                 late = false;
                 failed = false;
@@ -139,7 +140,7 @@ public abstract class BlockExecutable implements Executable, WorkerPool.Task {
                         + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms; give it more time by BANYAN_TIMEOUT_MS");
             }
             if (aborted) {
-                throw new IllegalStateException("the collective was aborted");
+                throw new CollectiveAbortedException("the collective was aborted");
             }
         } finally {
             if (!stuck) {

@@ -33,7 +33,7 @@ public final class Fusion {
      */
     public record Pass(LoopShape shape, List<Operand> operands) {}
 
-    /** What locations hold at the end. */
+    /** The value of some locations at the end. */
     private record Result(Expression value, List<Operand> outputs) {}
 
     /** Thrown where steps cannot be fused. */
@@ -46,11 +46,11 @@ public final class Fusion {
     /** True if values are rounded after each step. */
     private final boolean rounds;
 
-    /** How many times as long as elements values in private memory are. */
+    /** The length of a value in private memory, in elements. */
     private final int widening;
 
     private final List<Pass> passes = new ArrayList<>();
-    /** What several ranks compute of the same values is one value: the combination of two values, by identity. */
+    /** The combinations of two values, by identity: several ranks that combine the same values share one result. */
     private final IdentityHashMap<Expression, IdentityHashMap<Expression, Expression>> folds = new IdentityHashMap<>();
 
     private final IdentityHashMap<Expression, Expression> means = new IdentityHashMap<>();

@@ -138,7 +138,7 @@ public final class Program implements AutoCloseable {
             if (usesSegments) {
                 buffers[b] = buffer;
             }
-            // What is as it was is not written: other threads have it in their caches.
+            // An address that has not changed is not written, because other threads have it in their caches.
             if (addresses[b] != buffer.address()) {
                 addresses[b] = buffer.address();
             }

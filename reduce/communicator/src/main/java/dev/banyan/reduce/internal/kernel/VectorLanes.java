@@ -16,7 +16,7 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * What kernels and generated loops do with vectors. Where species and operation are constants of the caller, the
+ * The vector operations of kernels and generated loops. Where species and operation are constants of the caller, the
  * compiler sees vectors of one kind.
  *
  * <p>Needs the module jdk.incubator.vector; it must not be touched where that is missing.

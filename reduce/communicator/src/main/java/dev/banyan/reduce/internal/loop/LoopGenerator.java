@@ -81,7 +81,7 @@ public final class LoopGenerator {
     private final int[] elements;
 
     private final int index;
-    /** What means are divided by, or multiplied with. */
+    /** The vector that means are divided by, or multiplied with. */
     private final int divisors;
 
     private LoopGenerator(LoopShape shape, CodeBuilder code) {

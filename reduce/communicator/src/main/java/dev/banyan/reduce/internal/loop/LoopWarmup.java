@@ -28,7 +28,7 @@ public final class LoopWarmup implements LoopReadiness {
     /** After this time a loop counts as warm: the JIT is off or will not compile it. */
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(20);
 
-    /** What is done when a loop is warm, of the loops that somebody has asked for. */
+    /** Completes when a loop is warm, for each loop that somebody has asked for. */
     private final Map<FusedLoop, CompletableFuture<Void>> asked = new ConcurrentHashMap<>();
 
     /** It stays: one that ended as a loop comes would have to be replaced, which the system may refuse. */

@@ -5,7 +5,7 @@ import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.topology.Machine;
 import java.util.stream.Collectors;
 
-/** What all processes of a job must have alike. */
+/** The properties that all processes of a job must have alike. */
 public final class Agreement {
     private Agreement() {}
 

@@ -6,7 +6,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What the processes of a job tell each other, in memory that all have mapped. Offsets in bytes:
+ * The state that the processes of a job share, in memory that all have mapped. Offsets in bytes:
  *
  * <pre>
  *     0 i64 magic   8 i32 processes   64 i32 generation   68 i32 waiters   128 i64 what broke the job

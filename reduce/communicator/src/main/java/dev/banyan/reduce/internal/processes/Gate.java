@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Where all processes of a job meet. A process that waits polls for a short time, then sleeps until the last one has
+ * A barrier of all processes of a job. A process that waits polls for a short time, then sleeps until the last one has
  * arrived. Where there are more processes than cores, it gives its core to another one instead of polling. While it
  * sleeps it looks now and then whether the others are alive.
  *
@@ -29,7 +29,7 @@ public final class Gate {
     private final int process;
     private final int processes;
     private final boolean hasCores;
-    /** How long a process sleeps until it looks. */
+    /** The time for which a process sleeps until it looks. */
     private final MemorySegment nap;
 
     private long arrivals;

@@ -23,7 +23,7 @@ public record JobPlace(int process, int processes, String meeting) {
     public static final Setting<Integer> WORLD_SIZE =
             number("BANYAN_WORLD_SIZE", 1, "the launcher's number", "Counts the processes that join a communicator.");
 
-    /** Where processes meet. */
+    /** Names the folder where processes meet. */
     public static final Setting<String> RENDEZVOUS = Setting.text(
                     "BANYAN_RENDEZVOUS",
                     "a folder of this user's own",

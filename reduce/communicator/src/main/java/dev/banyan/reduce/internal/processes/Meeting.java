@@ -1,6 +1,6 @@
 package dev.banyan.reduce.internal.processes;
 
-/** Where the processes of a job find its control block. */
+/** The place where the processes of a job find its control block. */
 public interface Meeting extends AutoCloseable {
     /**
      * Makes the control block in process 0, and opens it in the others.

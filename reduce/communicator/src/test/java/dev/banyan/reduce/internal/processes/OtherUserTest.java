@@ -33,13 +33,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What another user of the machine can do: nothing. Only root can play two users. */
+/** Another user of the machine can do nothing to a job. Only root can play two users. */
 @EnabledOnOs(OS.LINUX)
 class OtherUserTest {
     private static final int NOBODY = 65534;
     private static final Path SETPRIV = Path.of("/usr/bin/setpriv");
     private static final long LONG = TimeUnit.MINUTES.toNanos(15);
-    /** Of the control block of two processes. */
+    /** The length of the control block of two processes. */
     private static final long BYTES = 3 * 4096;
 
     private static final String CONTENT = "only root writes this\n";
