@@ -7,7 +7,7 @@
 #   ssh gpu-machine banyan-gpu/gpu-day.sh
 #
 # It takes the jars of cli/target, which ./banyan builds when it is first run. The kernels are in the jars, as is
-# JCuda's native part. Pictures (--plot) and figures need a whole JDK: the runtime has no java.desktop.
+# JCuda's native part.
 set -eu
 
 fail() {

@@ -94,7 +94,7 @@ final class BanyanCommand extends Subcommand {
         converters.add(Machine.class, ScalingCommand::machine);
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
         converters.add(TopoCommand.Form.class, TopoCommand.Form::of);
-        converters.add(TreeAlgorithm.class, "tree algorithm", Names.of(TreeAlgorithm.values(), TreeAlgorithm::label));
+        converters.add(TreeChoice.class, "tree algorithm", Names.of(TreeChoice.values(), TreeChoice::label));
         BenchCommand.registerConverters(converters);
         return command;
     }

@@ -15,8 +15,6 @@ public final class Main {
      * @param args as typed
      */
     public static void main(String[] args) {
-        // Charts are drawn into files; no window system is needed, nor woken.
-        System.setProperty("java.awt.headless", "true");
         PrintWriter err = new PrintWriter(System.err, true, Charset.defaultCharset());
         // System.out would hide that output is lost.
         System.exit(BanyanCommand.run(new FileOutputStream(FileDescriptor.out), err, args));

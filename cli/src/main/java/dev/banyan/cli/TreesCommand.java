@@ -14,7 +14,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
-import dev.banyan.trees.render.DotForest;
 import dev.banyan.trees.render.SvgPacking;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -53,7 +52,6 @@ final class TreesCommand extends Subcommand {
     enum Format {
         table,
         json,
-        dot,
         svg,
         msccl,
         markdown
@@ -67,7 +65,7 @@ final class TreesCommand extends Subcommand {
             paramLabel = "NAME",
             description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
                     + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
-    private @Nullable TreeAlgorithm algorithm;
+    private @Nullable TreeChoice algorithm;
 
     @Option(
             names = "--root",
@@ -119,7 +117,7 @@ final class TreesCommand extends Subcommand {
 
     @Option(
             names = "--format",
-            description = "table, json, dot, svg or msccl; of --all-subsets table, json or markdown (default: table).")
+            description = "table, json, svg or msccl; of --all-subsets table, json or markdown (default: table).")
     private Format format = Format.table;
 
     @Override
@@ -135,7 +133,7 @@ final class TreesCommand extends Subcommand {
         }
         int ranks = chosen.machine().size();
         require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
-        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeAlgorithm.of(config))
+        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeChoice.of(config))
                 .generator(factor, config.get(Algorithms.SEED));
         PlannedTrees plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
         List<String> warnings = new ArrayList<>(plan.warnings());
@@ -160,7 +158,7 @@ final class TreesCommand extends Subcommand {
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
         require(chunks == null || format == Format.msccl, "--chunks goes with --format msccl");
         require(chunks == null || chunks >= 1, "--chunks is " + chunks + "; it must be at least 1");
-        if (algorithm == TreeAlgorithm.PACKING) {
+        if (algorithm == TreeChoice.PACKING) {
             require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
             require(
                     root == null || (collective != null && collective.hasRoot()),
@@ -204,10 +202,6 @@ final class TreesCommand extends Subcommand {
         PrintWriter out = out();
         switch (format) {
             case json -> Json.print(out, answer(RunContext.of(chosen.machine()), report));
-            case dot -> {
-                remarkAside(chosen.remark(), warnings);
-                out.print(DotForest.of(plan.forest(), chosen.links()));
-            }
             case svg -> {
                 remarkAside(chosen.remark(), warnings);
                 out.print(SvgPacking.of(

@@ -142,7 +142,7 @@ class CommandLineTest {
         trees --all-subsets -a packing                | leave --algorithm out
         trees --all-subsets --root 1                  | leave --root, --penalty, --collective and --max-trees out
         trees --all-subsets --format svg              | --format svg is for one set of trees
-        trees --all-subsets --format dot              | --format dot is for one set of trees
+        trees --all-subsets --format svg              | --format svg is for one set of trees
         trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
         trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
         trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
@@ -378,13 +378,6 @@ class CommandLineTest {
         assertThat(run.out())
                 .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")
                 .startsWith("# p3.16xlarge: 4 devices, exact, 1 tree in ");
-    }
-
-    @Test
-    void treesAreExportedToDot() {
-        CommandRun run = CommandRun.of("trees --machine dgx-1p --format dot --root 1");
-        assertThat(run.status()).isZero();
-        assertThat(run.out()).startsWith("digraph").endsWith("}\n").contains("->");
     }
 
     @Test

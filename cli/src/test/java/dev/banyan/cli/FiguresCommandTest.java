@@ -26,11 +26,9 @@ class FiguresCommandTest {
             assertThat(files.map(file -> file.getFileName().toString()))
                     .containsExactlyInAnyOrder(
                             "array-bound.csv",
-                            "array-bound.png",
                             "array-bound.svg",
                             "figures.md",
                             "in-flight.csv",
-                            "in-flight.png",
                             "in-flight.svg",
                             "speed-ups.csv");
         }
@@ -47,7 +45,7 @@ class FiguresCommandTest {
         figures                                  | --out
         figures --out pom.xml                    | pom.xml is not a folder
         figures --out /tmp/none --profile warp9  | no profile and no file is called 'warp9'
-        bench --plot sweep.pdf                   | ends in .svg or .png, not 'sweep.pdf'
+        bench --plot sweep.pdf                   | ends in .svg, not 'sweep.pdf'
         bench --plot no/such/sweep.svg           | make it first
         bench --plot a.svg --workload vgg-16     | --plot draws a sweep
         """)

@@ -102,23 +102,6 @@ class LauncherIT {
         assertThat(run.out()).contains("and of a loop written by hand");
     }
 
-    /** The runtime of scripts/gpu-bundle.sh has no java.desktop. */
-    @Test
-    void runtimeWithoutGraphicsRefusesPicturesBeforeTheWork() throws Exception {
-        ProcessBuilder builder = builder(
-                launcher.toString(), "bench", "--backend", "sim", "-b", "1M", "-e", "1M", "--plot", "sweep.svg");
-        builder.environment()
-                .put(
-                        "BANYAN_JAVA_OPTS",
-                        "--limit-modules java.base,java.logging,java.management,java.xml,jdk.jfr,jdk.management,"
-                                + "jdk.unsupported");
-        CommandRun run = run(builder);
-        assertThat(run.status()).as(run.err()).isEqualTo(2);
-        assertThat(run.err()).contains("this Java runtime can't draw pictures, for it has no module java.desktop;");
-        assertThat(run.out()).isEmpty();
-        assertThat(folder.resolve("sweep.svg")).doesNotExist();
-    }
-
     @Test
     void outputThatIsLostIsAFailure() throws Exception {
         Path full = Path.of("/dev/full");

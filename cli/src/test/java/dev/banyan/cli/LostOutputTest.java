@@ -60,7 +60,6 @@ class LostOutputTest {
     @ParameterizedTest
     @CsvSource({
         "bench --backend sim --machine p3.8xlarge -b 1M -e 1M --plot, x.svg",
-        "bench --backend sim --machine p3.8xlarge -b 1M -e 1M --plot, x.png",
         "bench --backend sim --machine p3.8xlarge -b 1M -e 1M -a ring --trace, x.json",
         "tune --machine p3.8xlarge -b 1M -e 1M --output, x.properties",
         "page --machine PAIR --output, x.html"

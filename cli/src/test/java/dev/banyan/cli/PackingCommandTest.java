@@ -226,14 +226,6 @@ class PackingCommandTest {
         assertThat(CommandRun.of(options + "0-2").out()).doesNotContain(" is GPU");
     }
 
-    @Test
-    void dotOfAPacking() {
-        assertThat(CommandRun.of("trees -a packing --machine dgx-1p --format dot")
-                        .out())
-                .startsWith("digraph")
-                .endsWith("}\n");
-    }
-
     private static JsonNode json(String options) throws Exception {
         CommandRun run = CommandRun.of("trees --algorithm packing --format json " + options);
         assertThat(run.status()).as(run.err()).isZero();

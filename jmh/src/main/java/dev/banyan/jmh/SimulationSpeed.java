@@ -5,17 +5,23 @@ import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.algorithm.ForestAlgorithm;
 import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.algorithm.RingAlgorithm;
+import dev.banyan.schedule.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.ring.RingFinder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -87,7 +93,7 @@ public class SimulationSpeed {
         Network network =
                 Network.ofAllLinks(preset, IntStream.range(0, preset.size()).toArray());
         List<LogicalLink> links = List.of();
-        CollectiveAlgorithm made = NamedAlgorithm.of(algorithm, preset);
+        CollectiveAlgorithm made = made(algorithm, preset);
         if (made instanceof PackedAlgorithm packed) {
             TreePacking packing = packed.packing(Collective.ALL_REDUCE, -1);
             network = packing.network();
@@ -103,6 +109,21 @@ public class SimulationSpeed {
                 .mapToObj(count -> Job.of(
                         made.schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, count, 4, true, 1 << 20))))
                 .toList();
+    }
+
+    /** Creates an algorithm over all devices of a machine, with its trees except for those of a packing. */
+    private static CollectiveAlgorithm made(String name, Machine machine) {
+        LinkMatrix matrix = LinkMatrix.of(machine);
+        int[] all = IntStream.range(0, machine.size()).toArray();
+        return switch (name) {
+            case "single-tree" -> new ForestAlgorithm(name, new KernighanLin().generate(matrix, 0));
+            case "multi-tree" -> new ForestAlgorithm(name, new KernighanLin().generate(matrix, all));
+            case "ring" -> new RingAlgorithm(RingFinder.order(matrix));
+            case "star" -> new StarAlgorithm(machine.size());
+            case "packing" -> new PackedAlgorithm(Network.of(machine));
+            default ->
+                throw new IllegalArgumentException(name + " is not single-tree, multi-tree, ring, star or packing");
+        };
     }
 
     /** Reads each step once, the baseline. */

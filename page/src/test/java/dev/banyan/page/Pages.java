@@ -4,7 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
 import dev.banyan.page.study.BoundWords;
-import dev.banyan.page.study.Gradients;
+import dev.banyan.page.study.ModelGradients;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profiles;
@@ -23,9 +23,9 @@ final class Pages {
             true,
             List.of(new Curve.Point(1 << 20, 60), new Curve.Point(3 << 20, 101), new Curve.Point(64 << 20, 1100)));
 
-    private static final List<Gradients> MODELS = List.of(
-            new Gradients("small", List.of(1000L, 20_000L, 300L)),
-            new Gradients("large", List.of(1_000_000L, 4_000_000L)));
+    private static final List<ModelGradients> MODELS = List.of(
+            new ModelGradients("small", List.of(1000L, 20_000L, 300L)),
+            new ModelGradients("large", List.of(1_000_000L, 4_000_000L)));
 
     private static final Map<String, PageModel> PRESETS = new ConcurrentHashMap<>();
 

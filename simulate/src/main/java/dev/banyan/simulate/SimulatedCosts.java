@@ -3,6 +3,7 @@ package dev.banyan.simulate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.CostModel;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.schedule.program.ProgramSizes;
@@ -10,7 +11,9 @@ import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -78,6 +81,15 @@ public final class SimulatedCosts implements CostModel {
      */
     public Simulator simulator(List<LogicalLink> links) {
         return simulators.computeIfAbsent(links, paths -> new Simulator(network, paths, profile));
+    }
+
+    /** Returns the simulator of several calls: a pair of ranks takes the paths of the first call that names some. */
+    public Simulator simulatorOf(List<PlannedSchedule> calls) {
+        Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
+        for (PlannedSchedule call : calls) {
+            call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));
+        }
+        return simulator(List.copyOf(links.values()));
     }
 
     /**

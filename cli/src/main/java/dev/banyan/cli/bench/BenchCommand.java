@@ -227,7 +227,7 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
 
     @Option(
             names = "--plot",
-            paramLabel = "FILE.svg|FILE.png",
+            paramLabel = "FILE.svg",
             description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
     private @Nullable PlotFile plot;
 

@@ -51,7 +51,7 @@ final class Gradients {
      * @throws IllegalStateException if there is not enough memory
      */
     static Gradients allocate(Arena arena, Workload workload, RankSite site, int firstRank, int allRanks) {
-        Memory.require(
+        FreeMemory.require(
                 site.ranks() * workload.totalElements() * DataType.F32.bytes(),
                 "use fewer devices with --devices, or a smaller workload");
         long bytes = workload.elements().stream().mapToLong(Gradients::aligned).sum();

@@ -34,7 +34,7 @@ record JoinedBench(
         Call call = sweep.call();
         DataType type = call.element().type();
         long bytes = call.size(sweep.largestCount());
-        Memory.require(
+        FreeMemory.require(
                 Math.multiplyExact(2L * processes, bytes), "give a smaller largest size with -e, or fewer processes");
         ReferenceCheck check =
                 sweep.checked() ? new ReferenceCheck(type, call.op(), processes, bytes / type.bytes(), SEED) : null;

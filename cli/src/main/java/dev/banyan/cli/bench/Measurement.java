@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;

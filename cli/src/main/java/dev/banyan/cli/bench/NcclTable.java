@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.output.Numbers;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -54,7 +54,7 @@ final class NcclTurns {
     long run(Sweep sweep) {
         Call call = sweep.call();
         long bytes = call.size(sweep.largestCount());
-        Memory.require(
+        FreeMemory.require(
                 Math.multiplyExact(2L * call.ranks(), bytes),
                 "give a smaller largest size with -e, or fewer devices with --devices");
         List<AlgorithmChoice> ours = sweep.algorithms().choices().stream()

@@ -8,13 +8,9 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
-import dev.banyan.simulate.Simulator;
 import dev.banyan.topology.Machine;
-import dev.banyan.trees.packing.LogicalLink;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 
 /** What calls under one configuration should take on a machine. Not safe for use from several threads at once. */
@@ -60,7 +56,7 @@ public final class Predictions {
      * @param depth calls in flight, which share the links, at least 1
      */
     public double us(List<PlannedSchedule> calls, int depth) {
-        return simulator(calls).run(jobs(calls, depth)).endUs();
+        return costs.simulatorOf(calls).run(jobs(calls, depth)).endUs();
     }
 
     /** Predicted time in us of a call alone. */
@@ -83,14 +79,5 @@ public final class Predictions {
                     IntStream.range(Math.max(0, first - depth), first).boxed().toList()));
         }
         return jobs;
-    }
-
-    /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
-    Simulator simulator(List<PlannedSchedule> calls) {
-        Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
-        for (PlannedSchedule call : calls) {
-            call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));
-        }
-        return costs.simulator(List.copyOf(links.values()));
     }
 }

@@ -150,7 +150,7 @@ public final class SelftestCommand extends Subcommand {
         lines(List.of("# " + devices));
         long inputs = large ? 0 : brief ? Selftest.shortBytes(site.ranks()) : Selftest.bytes(site.ranks());
         long buffers = large ? Selftest.largeBytes(site.ranks()) : inputs;
-        Memory.require((inputs + buffers) * site.ranks(), "test fewer ranks with --devices");
+        FreeMemory.require((inputs + buffers) * site.ranks(), "test fewer ranks with --devices");
         try (Arena arena = Arena.ofShared()) {
             DeviceCalls calls = new DeviceCalls(site.allocate(arena, inputs), site.allocate(arena, buffers), 0);
             test(site, calls, large ? Selftest::runLarge : brief ? Selftest::runShort : Selftest::run);

@@ -7,7 +7,6 @@ import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
-import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.schedule.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
@@ -21,13 +20,13 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.TraceWriter;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,8 +44,6 @@ final class SimulatedBench implements Bench {
     private final @Nullable OutputFile trace;
     /** Made when it is first needed. */
     private @Nullable SimulatedNccl nccl;
-    /** Whether sums of floats are rounded once. */
-    private final boolean exact = Config.load().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
 
     /**
      * @param execution what executes calls, if no timeline is asked for
@@ -54,6 +51,10 @@ final class SimulatedBench implements Bench {
      */
     SimulatedBench(
             ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
+        if (Config.load().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT) {
+            throw new IllegalArgumentException(
+                    "no time is predicted with BANYAN_REPRODUCIBLE=exact, which no GPU runs; set it to 0 or 1");
+        }
         this.chosen = chosen;
         this.profile = profile;
         costs = new RangedCosts(chosen.machine(), profile, trace == null ? execution : Execution.CHUNKS);
@@ -108,7 +109,7 @@ final class SimulatedBench implements Bench {
                 .filter(row -> row.algorithm() != AlgorithmChoice.NCCL)
                 .toList();
         if (!ours.isEmpty()) {
-            reporter.lines(isExact(sweep.call()) ? stages() : executors(ours));
+            reporter.lines(executors(ours));
         }
         if (ours.size() < rows.size()) {
             reporter.lines(List.of("# " + nccl().remark()));
@@ -116,9 +117,7 @@ final class SimulatedBench implements Bench {
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().choices().getFirst(), chunks);
-            List<PlannedSchedule> last = isExact(sweep.call())
-                    ? new ExactStages(sweep.call()).plan(predictions, sweep.largestCount())
-                    : List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
+            List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
             write(trace, predictions, last, 1, "the largest size, in place");
         }
         reporter.result(rows.stream().map(Row::json).toList());
@@ -146,14 +145,6 @@ final class SimulatedBench implements Bench {
     }
 
     private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
-        if (isExact(call)) {
-            List<PlannedSchedule> stages = new ExactStages(call).plan(predictions, count);
-            String choices = stages.stream()
-                    .map(stage -> stage.choice().toString())
-                    .distinct()
-                    .collect(Collectors.joining("+"));
-            return Measurement.predicted(call, count, ExactStages.us(predictions, stages), choices, null);
-        }
         PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
         return Measurement.predicted(
                 call,
@@ -163,12 +154,6 @@ final class SimulatedBench implements Bench {
                 costs.range(planned).orElse(null));
     }
 
-    private boolean isExact(Call call) {
-        return exact
-                && call.collective().reduces()
-                && ExactSum.covers(call.element().type(), call.op());
-    }
-
     private Predictions predictions(AlgorithmChoice algorithm, SimulatedCosts by) {
         return new Predictions(
                 chosen.machine(),
@@ -176,13 +161,6 @@ final class SimulatedBench implements Bench {
                         .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                         .load(),
                 by);
-    }
-
-    private static List<String> stages() {
-        return List.of(
-                "# BANYAN_REPRODUCIBLE=exact: exponents, then sums of 64 bits, one after the other; their conversions"
-                        + " are",
-                "# not in the times, and no GPU backend runs it yet");
     }
 
     /** What executes the calls, and which constants of that are assumed. */
@@ -231,10 +209,6 @@ final class SimulatedBench implements Bench {
 
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
-        if (exact) {
-            throw new IllegalArgumentException("workloads are not predicted with BANYAN_REPRODUCIBLE=exact; leave"
-                    + " --workload out, or set it to 0 or 1");
-        }
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows = reporter.<Integer, WorkloadRow>rows(
                 workload.name(),
@@ -262,7 +236,7 @@ final class SimulatedBench implements Bench {
     private void write(OutputFile file, Predictions predictions, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(chunks.network());
         List<Job> jobs = Predictions.jobs(calls, depth);
-        double us = predictions.simulator(calls).run(jobs, timeline).endUs();
+        double us = chunks.simulatorOf(calls).run(jobs, timeline).endUs();
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",

@@ -3,6 +3,7 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -34,7 +34,7 @@ final class SweepBench {
     long run(Sweep sweep) {
         Call call = sweep.call();
         long bytes = call.size(sweep.largestCount());
-        Memory.require(
+        FreeMemory.require(
                 Math.multiplyExact(2L * call.ranks(), bytes),
                 "give a smaller largest size with -e, or fewer devices with --devices");
         List<Row> rows;

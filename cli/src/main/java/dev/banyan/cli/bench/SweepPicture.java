@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
@@ -27,13 +27,14 @@ final class SweepPicture {
         Axis bytes = new Axis("size (bytes)", Scale.BYTES);
         Call call = rows.getFirst().call();
         String what = call.collective().label() + " on " + where;
-        List<Curve> busbw = new ArrayList<>(curves(rows, row -> row.outOfPlace().busbwGBs()));
+        List<ChartCurve> busbw =
+                new ArrayList<>(curves(rows, row -> row.outOfPlace().busbwGBs()));
         if (boundGbs != null) {
             double bound = boundGbs * call.collective().busFactor(call.ranks());
             List<Row> first = rows.stream()
                     .filter(row -> row.algorithm() == rows.getFirst().algorithm())
                     .toList();
-            busbw.add(Curve.of("bound of the links", first, Row::bytes, row -> bound));
+            busbw.add(ChartCurve.of("bound of the links", first, Row::bytes, row -> bound));
         }
         return new Picture(List.of(
                 new LineChart(
@@ -45,11 +46,11 @@ final class SweepPicture {
                         what + ": bus bandwidth", bytes, new Axis("busbw out of place (GB/s)", Scale.LINEAR), busbw)));
     }
 
-    private static List<Curve> curves(List<Row> rows, ToDoubleFunction<Row> figure) {
+    private static List<ChartCurve> curves(List<Row> rows, ToDoubleFunction<Row> figure) {
         Map<AlgorithmChoice, List<Row>> byAlgorithm =
                 rows.stream().collect(Collectors.groupingBy(Row::algorithm, LinkedHashMap::new, Collectors.toList()));
         return byAlgorithm.entrySet().stream()
-                .map(entry -> Curve.of(entry.getKey().label(), entry.getValue(), Row::bytes, figure))
+                .map(entry -> ChartCurve.of(entry.getKey().label(), entry.getValue(), Row::bytes, figure))
                 .toList();
     }
 }

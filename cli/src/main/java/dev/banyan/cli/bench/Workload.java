@@ -27,7 +27,7 @@ import java.util.Objects;
  */
 public record Workload(String name, List<Long> elements) {
     private static final long MOST_ELEMENTS = 10_000_000_000_000L;
-    private static final String TABLE = "workloads.txt";
+    private static final String SMALL = "workloads.txt";
 
     public Workload {
         elements = List.copyOf(elements);
@@ -43,22 +43,20 @@ public record Workload(String name, List<Long> elements) {
         return elements.stream().mapToLong(Long::longValue).sum();
     }
 
-    /** All models by name: those of the table in its order, then those made of published shapes. */
+    /** All models by name, small ones first. */
     public static Map<String, Workload> all() {
-        Map<String, Workload> all = new LinkedHashMap<>(table());
-        for (Transformer model : Transformer.values()) {
-            all.put(model.label(), new Workload(model.label(), model.parameters()));
-        }
+        Map<String, Workload> all = new LinkedHashMap<>(table(SMALL));
+        all.putAll(table("transformers.txt"));
         return all;
     }
 
     /** Models of which an iteration is simulated in seconds. */
     public static List<Workload> small() {
-        return List.copyOf(table().values());
+        return List.copyOf(table(SMALL).values());
     }
 
-    private static Map<String, Workload> table() {
-        InputStream stream = Objects.requireNonNull(Workload.class.getResourceAsStream(TABLE), TABLE);
+    private static Map<String, Workload> table(String name) {
+        InputStream stream = Objects.requireNonNull(Workload.class.getResourceAsStream(name), name);
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
             return read(reader);
         } catch (IOException e) {
@@ -161,11 +159,16 @@ public record Workload(String name, List<Long> elements) {
                 header = line.split(" ", -1);
                 elements.clear();
             } else if (!line.isBlank() && !line.startsWith("#")) {
-                for (String run : line.strip().split(" ", -1)) {
+                int star = line.indexOf('*');
+                List<Long> layer = new ArrayList<>();
+                for (String run : line.substring(star + 1).strip().split(" ", -1)) {
                     int times = run.indexOf('x');
                     long count = Long.parseLong(times < 0 ? run : run.substring(0, times));
                     int repeat = times < 0 ? 1 : Integer.parseInt(run.substring(times + 1));
-                    elements.addAll(Collections.nCopies(repeat, count));
+                    layer.addAll(Collections.nCopies(repeat, count));
+                }
+                for (int layers = star < 0 ? 1 : Integer.parseInt(line.substring(0, star)); layers > 0; layers--) {
+                    elements.addAll(layer);
                 }
             }
         }
@@ -174,7 +177,7 @@ public record Workload(String name, List<Long> elements) {
     private static Workload checked(String[] header, List<Long> elements) {
         Workload workload = new Workload(header[1], elements);
         if (workload.keys() != Integer.parseInt(header[2]) || workload.totalElements() != Long.parseLong(header[3])) {
-            throw new IllegalStateException(TABLE + ": " + header[1] + " has " + workload.keys() + " keys of "
+            throw new IllegalStateException(header[1] + " has " + workload.keys() + " keys of "
                     + workload.totalElements() + " elements, not " + header[2] + " of " + header[3]);
         }
         return workload;

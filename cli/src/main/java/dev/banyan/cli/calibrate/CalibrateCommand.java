@@ -149,9 +149,9 @@ public final class CalibrateCommand extends Subcommand {
         print(calibration, rest, from.toString());
         PrintWriter out = out();
         for (Constant constant : calibration.measured()) {
-            out.println("# " + constant.key() + ": " + Figures.constant(rest.get(constant)) + " ("
+            out.println("# " + constant.key() + ": " + FigureText.constant(rest.get(constant)) + " ("
                     + TerminalText.of(rest.source(constant)) + ") is replaced by "
-                    + Figures.constant(calibration.profile().get(constant)) + " ("
+                    + FigureText.constant(calibration.profile().get(constant)) + " ("
                     + TerminalText.of(calibration.profile().source(constant)) + ")");
         }
         List<Constant> kept = Stream.of(Constant.values())
@@ -190,8 +190,8 @@ public final class CalibrateCommand extends Subcommand {
                 .constants()
                 .forEach((constant, value) -> table.row(
                         constant.key(),
-                        Figures.constant(value.value()),
-                        Figures.constant(rest.get(constant)),
+                        FigureText.constant(value.value()),
+                        FigureText.constant(rest.get(constant)),
                         calibration.measured().contains(constant) ? "yes" : "no"));
         table.lines().forEach(out::println);
         out.println("#");

@@ -135,8 +135,8 @@ final class DayConstants {
 
         @Override
         public String toString() {
-            return "graphs of " + least + " to " + nodes + " nodes (" + Figures.us(first) + " and " + Figures.us(last)
-                    + " us)";
+            return "graphs of " + least + " to " + nodes + " nodes (" + FigureText.us(first) + " and "
+                    + FigureText.us(last) + " us)";
         }
     }
 
@@ -257,8 +257,8 @@ final class DayConstants {
     }
 
     private static String spread(Figure figure) {
-        return ", median of " + figure.samples() + " from " + Figures.constant(figure.least()) + " to "
-                + Figures.constant(figure.greatest());
+        return ", median of " + figure.samples() + " from " + FigureText.constant(figure.least()) + " to "
+                + FigureText.constant(figure.greatest());
     }
 
     /** Leaves out what is impossible, which only a figure of no meaning can be. */

@@ -9,7 +9,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.Transport;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.topology.Machine;
@@ -37,10 +37,8 @@ final class ProgramPredictions {
         }
         Machine machine = one.setting().machine();
         Profile profile = one.profile();
-        SimulatedCosts costs = new SimulatedCosts(machine, profile, Execution.PROGRAMS);
-        SimulatedCosts fastest = new SimulatedCosts(machine, profile.fastest(), Execution.PROGRAMS);
-        SimulatedCosts slowest = new SimulatedCosts(machine, profile.slowest(), Execution.PROGRAMS);
-        Planner planner = new Planner(machine, Config.defaults(), costs);
+        RangedCosts costs = new RangedCosts(machine, profile, Execution.PROGRAMS);
+        Planner planner = new Planner(machine, Config.defaults(), costs.usual());
         for (SweepComparison.Row row : one.compared().rows()) {
             CollectiveRequest request = new CollectiveRequest(
                     Collective.ALL_REDUCE,
@@ -54,17 +52,15 @@ final class ProgramPredictions {
                 table.row(
                         one.setting().file(),
                         Long.toString(row.bytes()),
-                        Figures.us(row.measuredUs()),
+                        FigureText.us(row.measuredUs()),
                         planned.choice().toString(),
-                        us(costs, planned),
-                        us(fastest, planned) + " to " + us(slowest, planned),
-                        Figures.us(costs.programSimulator(planned.links()).launchUs()));
+                        FigureText.us(costs.usual().predictedUs(planned.schedule(), planned.links())),
+                        costs.range(planned)
+                                .map(range -> FigureText.us(range.leastUs()) + " to " + FigureText.us(range.mostUs()))
+                                .orElse("-"),
+                        FigureText.us(costs.launchUs()));
             }
         }
-    }
-
-    private static String us(SimulatedCosts costs, PlannedSchedule planned) {
-        return Figures.us(costs.predictedUs(planned.schedule(), planned.links()));
     }
 
     List<String> markdown() {

@@ -97,8 +97,8 @@ final class SimulatorDocument {
                     Integer.toString(one.setting().machine().size()),
                     one.profile().name(),
                     Integer.toString(large.rows().size()),
-                    Figures.percent(large.medianError()),
-                    Figures.percent(large.worstError()),
+                    FigureText.percent(large.medianError()),
+                    FigureText.percent(large.worstError()),
                     one.seen());
         }
         lines.addAll(table.markdown());
@@ -156,9 +156,9 @@ final class SimulatorDocument {
 
     private static String value(Profile profile, Constant constant) {
         Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
-        String middle = Figures.constant(value.value());
+        String middle = FigureText.constant(value.value());
         return value.isRange()
-                ? middle + " (" + Figures.constant(value.low()) + " to " + Figures.constant(value.high()) + ")"
+                ? middle + " (" + FigureText.constant(value.low()) + " to " + FigureText.constant(value.high()) + ")"
                 : middle;
     }
 }

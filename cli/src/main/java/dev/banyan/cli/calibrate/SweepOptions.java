@@ -7,10 +7,10 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Transport;
+import dev.banyan.study.measured.MeasuredSweep;
 import dev.banyan.study.measured.NcclSweepReader;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.PublishedSweeps;
-import dev.banyan.study.measured.Sweep;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -80,7 +80,7 @@ public final class SweepOptions {
      * @param setting on what it was measured
      * @param profile what it is to be predicted with
      */
-    public record Measured(PublishedSweep setting, Sweep sweep, Profile profile) {}
+    public record Measured(PublishedSweep setting, MeasuredSweep sweep, Profile profile) {}
 
     /**
      * The sweeps that are named.

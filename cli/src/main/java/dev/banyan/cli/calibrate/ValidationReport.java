@@ -43,9 +43,9 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
             for (RowReport row : rows) {
                 table.row(
                         Long.toString(row.bytes()),
-                        Figures.us(row.measuredUs()),
-                        Figures.us(row.simulatedUs()),
-                        Figures.error(row.error()),
+                        FigureText.us(row.measuredUs()),
+                        FigureText.us(row.simulatedUs()),
+                        FigureText.error(row.error()),
                         row.boundBy());
             }
             return table;
@@ -102,8 +102,8 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
         for (SweepReport sweep : sweeps) {
             summary.row(
                     TerminalText.of(sweep.file()),
-                    Figures.percent(sweep.medianError()),
-                    Figures.percent(sweep.worstError()),
+                    FigureText.percent(sweep.medianError()),
+                    FigureText.percent(sweep.worstError()),
                     sweep.seenByCalibration() ? "yes" : "no");
         }
         summary.lines().forEach(out::println);

@@ -90,7 +90,7 @@ record CompareReport(
             ImportedSchedule.@Nullable Origin schedule,
             @Nullable String remark) {
         static RowReport of(Trial trial, BigFraction bound) {
-            Figures figures = trial.figures();
+            WayFigures figures = trial.figures();
             return figures == null
                     ? new RowReport(trial.name(), null, null, null, null, null, trial.refusal(), null, null)
                     : new RowReport(
@@ -124,7 +124,7 @@ record CompareReport(
             progress.step();
             if (contender == Contender.PACKING && relays.length > 0) {
                 trials.add(Trial.warm("packing+relays", () -> {
-                    Figures figures = Figures.of(AllReducePacking.of(chosen.network(relays)));
+                    WayFigures figures = WayFigures.of(AllReducePacking.of(chosen.network(relays)));
                     return () -> figures;
                 }));
             }

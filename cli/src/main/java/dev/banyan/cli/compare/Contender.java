@@ -24,7 +24,7 @@ enum Contender {
     /** Balanced binary trees by Kernighan-Lin, one per root. */
     KERNIGHAN_LIN("kernighan-lin") {
         @Override
-        Supplier<Figures> build(ChosenMachine chosen) {
+        Supplier<WayFigures> build(ChosenMachine chosen) {
             return generate(new KernighanLin(), chosen);
         }
     },
@@ -38,16 +38,16 @@ enum Contender {
         }
 
         @Override
-        Supplier<Figures> build(ChosenMachine chosen) {
+        Supplier<WayFigures> build(ChosenMachine chosen) {
             return generate(new Exact(), chosen);
         }
     },
     /** Trees that are packed into the links. */
     PACKING("packing") {
         @Override
-        Supplier<Figures> build(ChosenMachine chosen) {
+        Supplier<WayFigures> build(ChosenMachine chosen) {
             TreePacking packing = AllReducePacking.of(chosen.network());
-            return () -> Figures.of(packing);
+            return () -> WayFigures.of(packing);
         }
     },
     /** The best set of rings. */
@@ -60,15 +60,15 @@ enum Contender {
         }
 
         @Override
-        Supplier<Figures> build(ChosenMachine chosen) {
+        Supplier<WayFigures> build(ChosenMachine chosen) {
             RingSet rings = RingSet.of(chosen.whole(), chosen.devices()).orElseThrow();
-            return () -> Figures.of(rings);
+            return () -> WayFigures.of(rings);
         }
     },
     /** All to one device and back, around the device where that is fastest. */
     STAR("star") {
         @Override
-        Supplier<Figures> build(ChosenMachine chosen) {
+        Supplier<WayFigures> build(ChosenMachine chosen) {
             int n = chosen.machine().size();
             List<Forest> stars = IntStream.range(0, n)
                     .mapToObj(root -> {
@@ -80,7 +80,7 @@ enum Contender {
                     .toList();
             return () -> stars.stream()
                     .map(star -> rate(star, chosen))
-                    .max(Comparator.comparing(Figures::rateGbs))
+                    .max(Comparator.comparing(WayFigures::rateGbs))
                     .orElseThrow();
         }
     };
@@ -101,20 +101,20 @@ enum Contender {
     }
 
     /** Builds it, which is what takes time; what comes back looks how fast it is. */
-    abstract Supplier<Figures> build(ChosenMachine chosen);
+    abstract Supplier<WayFigures> build(ChosenMachine chosen);
 
-    private static Supplier<Figures> generate(ForestGenerator generator, ChosenMachine chosen) {
+    private static Supplier<WayFigures> generate(ForestGenerator generator, ChosenMachine chosen) {
         LinkMatrix links = chosen.links();
         Forest forest =
                 generator.generate(links, IntStream.range(0, links.size()).toArray());
         return () -> rate(forest, chosen);
     }
 
-    private static Figures rate(Forest forest, ChosenMachine chosen) {
+    private static WayFigures rate(Forest forest, ChosenMachine chosen) {
         BigFraction rate = RatedForest.rateGbs(forest, chosen.network())
                 .or(() -> RatedForest.rateGbs(forest, chosen.allLinks()))
                 .orElseThrow(() -> new IllegalStateException("some devices have no path to each other"));
         int depth = forest.trees().stream().mapToInt(Tree::depth).max().orElseThrow();
-        return new Figures(rate, depth, forest.trees().size());
+        return new WayFigures(rate, depth, forest.trees().size());
     }
 }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param generationMs time to build it, from the machine's description on, in ms
  */
 record Trial(
-        String name, @Nullable Figures figures, @Nullable String refusal, double generationMs) {
+        String name, @Nullable WayFigures figures, @Nullable String refusal, double generationMs) {
     private static final int MOST_RUNS = 20;
     private static final int LEAST_RUNS = 3;
     private static final long LEAST_RUNS_LIMIT_NANOS = TimeUnit.SECONDS.toNanos(4);
@@ -38,13 +38,13 @@ record Trial(
     }
 
     /** The same of what has no name of its own. */
-    static Trial warm(String name, Supplier<Supplier<Figures>> builder) {
+    static Trial warm(String name, Supplier<Supplier<WayFigures>> builder) {
         return of(name, builder, MOST_RUNS);
     }
 
-    private static Trial of(String name, Supplier<Supplier<Figures>> builder, int mostRuns) {
+    private static Trial of(String name, Supplier<Supplier<WayFigures>> builder, int mostRuns) {
         long begin = System.nanoTime();
-        Supplier<Figures> built = builder.get();
+        Supplier<WayFigures> built = builder.get();
         long end = System.nanoTime();
         long least = end - begin;
         for (int run = 1;

@@ -1,8 +1,6 @@
 package dev.banyan.cli.diagnose;
 
 import dev.banyan.cli.bench.Predictions;
-import dev.banyan.cli.bench.RangedCosts;
-import dev.banyan.cli.bench.TimeRange;
 import dev.banyan.cli.calibrate.SweepOptions;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Numbers;
@@ -15,6 +13,8 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Protocol;
+import dev.banyan.simulate.RangedCosts;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.Transport;
 import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.NcclLog;

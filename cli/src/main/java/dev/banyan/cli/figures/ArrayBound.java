@@ -2,7 +2,7 @@ package dev.banyan.cli.figures;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
@@ -72,8 +72,8 @@ record ArrayBound(List<Row> rows) {
                 new Axis("MXNET_KVSTORE_TREE_ARRAY_BOUND (elements)", Scale.COUNT),
                 new Axis("time (ms)", Scale.LINEAR),
                 List.of(
-                        Curve.of("training step", rows, Row::bound, row -> row.stepUs() / 1e3),
-                        Curve.of(
+                        ChartCurve.of("training step", rows, Row::bound, row -> row.stepUs() / 1e3),
+                        ChartCurve.of(
                                 "push-pull of all keys alone",
                                 rows,
                                 Row::bound,

@@ -107,8 +107,8 @@ public final class FiguresCommand extends Subcommand {
                 throw wrong("--out: " + folder + " is not a folder");
             }
             Path made = Files.createDirectories(folder);
-            // Before the work: whether pictures can be drawn and written.
-            PlotFile.of(made.resolve("in-flight.svg"));
+            // Before the work: whether pictures can be written.
+            new PlotFile(made.resolve("in-flight.svg"));
             return made;
         } catch (InvalidPathException e) {
             throw wrong("--out: '" + out + "' can't be a folder's name");
@@ -123,10 +123,8 @@ public final class FiguresCommand extends Subcommand {
     }
 
     private static void picture(Path folder, String name, Picture picture, List<WrittenFile> written) {
-        for (String suffix : List.of(".svg", ".png")) {
-            Path file = folder.resolve(name + suffix);
-            picture.write(PlotFile.of(file));
-            written.add(new WrittenFile(file.toString(), "picture"));
-        }
+        Path file = folder.resolve(name + ".svg");
+        picture.write(new PlotFile(file));
+        written.add(new WrittenFile(file.toString(), "picture"));
     }
 }

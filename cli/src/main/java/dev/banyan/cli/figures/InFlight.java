@@ -2,7 +2,7 @@ package dev.banyan.cli.figures;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
@@ -111,7 +111,8 @@ record InFlight(List<Row> rows) {
                 new Axis("size of each (bytes)", Scale.BYTES),
                 new Axis("time until all are done", Scale.MICROSECONDS),
                 STORES.stream()
-                        .map(store -> Curve.of(store, curve(store, inFlight).toList(), Row::bytes, Row::us))
+                        .map(store ->
+                                ChartCurve.of(store, curve(store, inFlight).toList(), Row::bytes, Row::us))
                         .toList());
     }
 

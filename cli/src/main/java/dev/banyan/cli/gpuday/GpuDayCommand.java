@@ -1,8 +1,8 @@
 package dev.banyan.cli.gpuday;
 
 import dev.banyan.cli.output.Subcommand;
+import dev.banyan.gpuday.DayPart;
 import dev.banyan.gpuday.Effort;
-import dev.banyan.gpuday.Measurement;
 import dev.banyan.gpuday.SkippedException;
 import java.time.Duration;
 import java.util.Map;
@@ -63,8 +63,8 @@ public final class GpuDayCommand extends Subcommand {
         }
     }
 
-    private Measurement measurement() {
-        return Stream.of(Measurement.values())
+    private DayPart measurement() {
+        return Stream.of(DayPart.values())
                 .filter(each -> each.label().equals(part))
                 .findFirst()
                 .orElseThrow(() -> wrong("no part is called '" + part + "'; --help lists them"));

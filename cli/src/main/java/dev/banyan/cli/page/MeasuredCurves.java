@@ -7,8 +7,8 @@ import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.measured.MeasuredSweep;
 import dev.banyan.study.measured.NcclSweepReader;
-import dev.banyan.study.measured.Sweep;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -93,12 +93,12 @@ final class MeasuredCurves {
             throw new IllegalArgumentException("--results: " + file + " is a sweep of " + collective.group(1)
                     + ", and a page shows " + ALL_REDUCE + "; give the output of all_reduce_perf");
         }
-        Sweep sweep = NcclSweepReader.read(file);
+        MeasuredSweep sweep = NcclSweepReader.read(file);
         return new Curve(
                 "NCCL, " + name(file),
                 true,
                 sweep.rows().stream()
-                        .sorted(Comparator.comparingLong(Sweep.Row::bytes))
+                        .sorted(Comparator.comparingLong(MeasuredSweep.Row::bytes))
                         .map(row -> new Curve.Point(row.bytes(), row.us()))
                         .toList());
     }

@@ -16,7 +16,7 @@ import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.page.MachinePage;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
-import dev.banyan.page.study.Gradients;
+import dev.banyan.page.study.ModelGradients;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
@@ -86,8 +86,8 @@ public final class PageCommand extends Subcommand {
                 .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
                 .toList();
         OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
-        List<Gradients> models = Workload.small().stream()
-                .map(workload -> new Gradients(workload.name(), workload.elements()))
+        List<ModelGradients> models = Workload.small().stream()
+                .map(workload -> new ModelGradients(workload.name(), workload.elements()))
                 .toList();
         Config config = Config.load();
         Profile constants = profile == null ? Profiles.of(shown) : profile;

@@ -1,20 +1,10 @@
 package dev.banyan.cli.plot;
 
-import java.awt.BasicStroke;
-import java.awt.Color;
-import java.awt.Font;
-import java.awt.Graphics2D;
+import dev.banyan.trees.render.SvgWriter;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
-import org.knowm.xchart.XYChart;
-import org.knowm.xchart.XYChartBuilder;
-import org.knowm.xchart.XYSeries;
-import org.knowm.xchart.style.Styler;
-import org.knowm.xchart.style.XYStyler;
-import org.knowm.xchart.style.markers.Marker;
-import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /**
  * Curves between two axes.
@@ -25,33 +15,24 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
  * @param curves at least one, with names of their own; the same name has the same colour in the charts of a
  *     picture if it stands at the same place
  */
-public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
-    /** Colours that people with any colour vision tell apart: M. Okabe, K. Ito, "Color universal design" (2008). */
-    static final Color[] COLORS = {
-        new Color(0x0072B2),
-        new Color(0xD55E00),
-        new Color(0x009E73),
-        new Color(0xCC79A7),
-        new Color(0xE69F00),
-        new Color(0x56B4E9),
-        new Color(0x000000)
-    };
+public record LineChart(String title, Axis x, Axis y, List<ChartCurve> curves) {
+    /** Of a chart, in pixels. */
+    static final double WIDTH = 700;
 
-    private static final Marker[] MARKERS = {
-        SeriesMarkers.CIRCLE,
-        SeriesMarkers.SQUARE,
-        SeriesMarkers.DIAMOND,
-        SeriesMarkers.TRIANGLE_UP,
-        SeriesMarkers.TRIANGLE_DOWN,
-        SeriesMarkers.CROSS,
-        SeriesMarkers.PLUS
-    };
+    static final double HEIGHT = 460;
+
+    /** Colours that people with any colour vision tell apart: M. Okabe, K. Ito, "Color universal design" (2008). */
+    private static final List<String> COLORS =
+            List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000");
 
     /** Curves hide each other where they are closer than this share of the axis. */
     private static final double HIDDEN_SHARE = 0.006;
 
-    private static final Color GRID = new Color(0xE2E2E2);
-    private static final Color INK = new Color(0x303030);
+    private static final int MOST_TICKS = 11;
+    private static final double LEFT = 76;
+    private static final double RIGHT = WIDTH - 20;
+    private static final double TOP = 40;
+    private static final double LEGEND_ROW = 18;
 
     public LineChart {
         curves = List.copyOf(curves);
@@ -60,39 +41,107 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         }
     }
 
-    /** Draws it with its upper left corner at the origin. */
-    void draw(Graphics2D graphics, int width, int height) {
-        XYChart chart = new XYChartBuilder()
-                .width(width)
-                .height(height)
-                .title(title)
-                .xAxisTitle(x.title())
-                .yAxisTitle(y.title())
-                .build();
-        style(chart.getStyler());
-        chart.setCustomXAxisTickLabelsFormatter(place -> label(x.scale(), place));
-        chart.setCustomYAxisTickLabelsFormatter(place -> label(y.scale(), place));
-        for (int i = 0; i < curves.size(); i++) {
-            Curve curve = curves.get(i);
-            XYSeries series = chart.addSeries(
-                    curve.name(), places(curve, x.scale(), Curve.Point::x), places(curve, y.scale(), Curve.Point::y));
-            series.setLineColor(COLORS[i % COLORS.length]);
-            float stroke = 2f + 4f * coveredBy(curve, curves.subList(i + 1, curves.size()));
-            series.setLineStyle(new BasicStroke(stroke, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND));
-            series.setMarker(MARKERS[i % MARKERS.length]);
-            series.setMarkerColor(COLORS[i % COLORS.length]);
+    /** Maps places of an axis to pixels. */
+    private record Span(double low, double high, double begin, double end) {
+        double pixel(double place) {
+            return begin + (place - low) / (high - low) * (end - begin);
         }
-        chart.paint(graphics, width, height);
+
+        /** Returns where the axis has a tick: at whole powers, or at round values. */
+        double[] ticks(Scale scale) {
+            double step = 1;
+            if (!scale.onlyPositive()) {
+                step = Math.pow(10, Math.floor(Math.log10(high - low)) - 1);
+            }
+            // 1, 2, 5, 10, 20, 50 and so on.
+            for (int i = 0; (high - low) / step > MOST_TICKS; i++) {
+                step *= i % 3 == 1 ? 2.5 : 2;
+            }
+            double each = step;
+            return IntStream.rangeClosed((int) Math.ceil(low / each - 1e-9), (int) Math.floor(high / each + 1e-9))
+                    .mapToDouble(tick -> tick * each)
+                    .toArray();
+        }
     }
 
-    /** The number of later curves that would hide one: it is drawn that much wider, so that it shows beside them. */
-    private int coveredBy(Curve curve, List<Curve> later) {
-        double[] limits = limits(y, Curve.Point::y);
-        double near = HIDDEN_SHARE * (limits[1] - limits[0]);
-        double[] own = places(curve, y.scale(), Curve.Point::y);
+    /** Draws it with its upper left corner at the origin. */
+    void draw(SvgWriter svg) {
+        int columns = (int) Math.max(1, (RIGHT - LEFT) / (50 + 6.5 * longestName()));
+        int rows = (curves.size() + columns - 1) / columns;
+        double bottom = HEIGHT - 56 - rows * LEGEND_ROW;
+        Span across = span(x.scale(), ChartCurve.Point::x, LEFT, RIGHT);
+        Span up = span(y.scale(), ChartCurve.Point::y, bottom, TOP);
+        svg.add("<g font-size='12' fill='#303030' stroke-linecap='round' stroke-linejoin='round'>");
+        svg.add(
+                "<text x='%s' y='24' font-size='15' font-weight='bold' text-anchor='middle'>%s</text>",
+                WIDTH / 2, title);
+        for (double tick : across.ticks(x.scale())) {
+            grid(svg, across.pixel(tick), TOP, across.pixel(tick), bottom);
+            svg.add(
+                    "<text x='%s' y='%s' text-anchor='middle'>%s</text>",
+                    across.pixel(tick), bottom + 17, x.scale().label(x.scale().value(tick)));
+        }
+        for (double tick : up.ticks(y.scale())) {
+            grid(svg, LEFT, up.pixel(tick), RIGHT, up.pixel(tick));
+            svg.add(
+                    "<text x='%s' y='%s' text-anchor='end'>%s</text>",
+                    LEFT - 8, up.pixel(tick) + 4, y.scale().label(y.scale().value(tick)));
+        }
+        svg.add("<text x='%s' y='%s' text-anchor='middle'>%s</text>", (LEFT + RIGHT) / 2, bottom + 38, x.title());
+        svg.add(
+                "<text transform='translate(18 %s) rotate(-90)' text-anchor='middle'>%s</text>",
+                (TOP + bottom) / 2, y.title());
+        for (int i = 0; i < curves.size(); i++) {
+            // Where colours stand again, lines are dashed.
+            String ink =
+                    "stroke='" + COLORS.get(i % COLORS.size()) + (i < COLORS.size() ? "'" : "' stroke-dasharray='7 6'");
+            curve(svg, curves.get(i), ink, 2 + 4 * covering(i, up), across, up);
+            double left = LEFT + i % columns * ((RIGHT - LEFT) / columns);
+            double line = bottom + 58 + i / columns * LEGEND_ROW;
+            svg.add("<path d='M%s %sh20' " + ink + " stroke-width='3'/>", left, line - 4);
+            svg.add(
+                    "<text x='%s' y='%s'>%s</text>",
+                    left + 28, line, curves.get(i).name());
+        }
+        svg.add("</g>");
+    }
+
+    private int longestName() {
+        return curves.stream().mapToInt(curve -> curve.name().length()).max().orElseThrow();
+    }
+
+    private static void grid(SvgWriter svg, double fromX, double fromY, double toX, double toY) {
+        svg.add("<path d='M%s %sL%s %s' stroke='#e2e2e2'/>", fromX, fromY, toX, toY);
+    }
+
+    /** Draws the points that have a place on both axes, with a line between neighbours. */
+    private void curve(SvgWriter svg, ChartCurve curve, String ink, double width, Span across, Span up) {
+        double[] xs = places(curve, x.scale(), ChartCurve.Point::x);
+        double[] ys = places(curve, y.scale(), ChartCurve.Point::y);
+        StringBuilder path = new StringBuilder();
+        StringBuilder dots = new StringBuilder();
+        boolean begins = true;
+        for (int i = 0; i < xs.length; i++) {
+            boolean placed = Double.isFinite(xs[i]) && Double.isFinite(ys[i]);
+            if (placed) {
+                String point = SvgWriter.number(across.pixel(xs[i])) + " " + SvgWriter.number(up.pixel(ys[i]));
+                path.append(begins ? "M" : "L").append(point);
+                dots.append("M").append(point).append("h0");
+            }
+            begins = !placed;
+        }
+        svg.add("<g " + ink + " fill='none'><path d='%s' stroke-width='%s'/>", path, width);
+        svg.add("<path d='%s' stroke-width='%s'/></g>", dots, width + 4);
+    }
+
+    /** Returns how many later curves would hide one: it is drawn that much wider, so that it shows beside them. */
+    private int covering(int index, Span up) {
+        double near = HIDDEN_SHARE * (up.high() - up.low());
+        ChartCurve curve = curves.get(index);
+        double[] own = places(curve, y.scale(), ChartCurve.Point::y);
         int covering = 0;
-        for (Curve other : later) {
-            double[] others = places(other, y.scale(), Curve.Point::y);
+        for (ChartCurve other : curves.subList(index + 1, curves.size())) {
+            double[] others = places(other, y.scale(), ChartCurve.Point::y);
             long close = IntStream.range(0, Math.min(own.length, others.length))
                     .filter(i ->
                             curve.points().get(i).x() == other.points().get(i).x()
@@ -103,37 +152,8 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         return covering;
     }
 
-    private void style(XYStyler styler) {
-        styler.setChartBackgroundColor(Color.WHITE);
-        styler.setPlotBackgroundColor(Color.WHITE);
-        styler.setPlotBorderColor(GRID);
-        styler.setPlotGridLinesColor(GRID);
-        styler.setPlotGridLinesStroke(new BasicStroke(1f));
-        styler.setChartFontColor(INK);
-        styler.setAxisTickLabelsColor(INK);
-        styler.setChartTitleFont(new Font(Font.SANS_SERIF, Font.BOLD, 15));
-        styler.setAxisTitleFont(new Font(Font.SANS_SERIF, Font.PLAIN, 13));
-        styler.setAxisTickLabelsFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12));
-        styler.setLegendFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12));
-        styler.setChartTitleBoxVisible(false);
-        styler.setLegendPosition(Styler.LegendPosition.OutsideS);
-        styler.setLegendLayout(Styler.LegendLayout.Horizontal);
-        styler.setLegendBorderColor(Color.WHITE);
-        styler.setLegendSeriesLineLength(18);
-        styler.setLegendPadding(6);
-        styler.setMarkerSize(6);
-        double[] across = limits(x, Curve.Point::x);
-        double[] up = limits(y, Curve.Point::y);
-        styler.setXAxisMin(across[0]);
-        styler.setXAxisMax(across[1]);
-        styler.setYAxisMin(up[0]);
-        styler.setYAxisMax(up[1]);
-        styler.setXAxisTickMarkSpacingHint(60);
-    }
-
-    /** Where an axis begins and ends: at whole powers, or at 0. */
-    private double[] limits(Axis axis, ToDoubleFunction<Curve.Point> coordinate) {
-        Scale scale = axis.scale();
+    /** An axis begins and ends at whole powers, or begins at 0. */
+    private Span span(Scale scale, ToDoubleFunction<ChartCurve.Point> coordinate, double begin, double end) {
         double[] all = curves.stream()
                 .flatMapToDouble(curve -> DoubleStream.of(places(curve, scale, coordinate)))
                 .filter(Double::isFinite)
@@ -141,22 +161,16 @@ public record LineChart(String title, Axis x, Axis y, List<Curve> curves) {
         double least = DoubleStream.of(all).min().orElse(0);
         double most = DoubleStream.of(all).max().orElse(1);
         if (!scale.onlyPositive()) {
-            return new double[] {Math.min(0, least), most > 0 ? most * 1.05 : 1};
+            return new Span(Math.min(0, least), most > 0 ? most * 1.05 : 1, begin, end);
         }
         double low = Math.floor(least + 1e-9);
-        double high = Math.ceil(most - 1e-9);
-        return new double[] {low, Math.max(high, low + 1)};
+        return new Span(low, Math.max(Math.ceil(most - 1e-9), low + 1), begin, end);
     }
 
-    private static double[] places(Curve curve, Scale scale, ToDoubleFunction<Curve.Point> coordinate) {
+    private static double[] places(ChartCurve curve, Scale scale, ToDoubleFunction<ChartCurve.Point> coordinate) {
         return curve.points().stream()
                 .mapToDouble(coordinate)
                 .map(value -> value > 0 || !scale.onlyPositive() ? scale.place(value) : Double.NaN)
                 .toArray();
-    }
-
-    /** Only whole powers are written. */
-    private static String label(Scale scale, double place) {
-        return scale.onlyPositive() && Math.abs(place - Math.rint(place)) > 1e-6 ? "" : scale.label(scale.value(place));
     }
 }

@@ -18,12 +18,12 @@ import java.util.Optional;
  * @param label what is different from other curves of the model
  * @param points by size
  */
-record Curves(String label, List<Point> points) {
+record Curves(String label, List<ScalePoint> points) {
 
     static Curves of(
             String label, Setup setup, Workload workload, ComputeRate rate, AllReduceRule rule, CallOrder order) {
         TrainingStep step = new TrainingStep(workload.elements(), rate.stepUs());
-        List<Point> points = new ArrayList<>();
+        List<ScalePoint> points = new ArrayList<>();
         for (int machines : setup.sizes()) {
             KeyCosts costs = setup.costs(machines, rule);
             Map<Design, Double> times = new EnumMap<>(Design.class);
@@ -31,12 +31,12 @@ record Curves(String label, List<Point> points) {
                 times.put(design, step.us(design.store(costs, order)));
             }
             double keysUs = workload.elements().stream().mapToDouble(costs::us).sum();
-            points.add(new Point(machines, costs.cluster().gpus(), times, keysUs));
+            points.add(new ScalePoint(machines, costs.cluster().gpus(), times, keysUs));
         }
         return new Curves(label, points);
     }
 
-    Optional<Point> at(long gpus) {
+    Optional<ScalePoint> at(long gpus) {
         return points.stream().filter(point -> point.gpus() == gpus).findFirst();
     }
 }

@@ -4,7 +4,7 @@ import dev.banyan.cli.bench.Workload;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Scale;
 import dev.banyan.study.cluster.AllReduceRule;
@@ -82,7 +82,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 "funnel by\ndepcha",
                 "depcha's\nefficiency",
                 "all keys\none by one, ms");
-        for (Point point : main.points()) {
+        for (ScalePoint point : main.points()) {
             table.row(
                     Numbers.format("%,d", point.gpus()),
                     Numbers.format("%,d", point.machines()),
@@ -117,7 +117,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     List<String> whereGroupsWin() {
         List<String> lines = new ArrayList<>();
         for (Curves curves : variants) {
-            for (Point point : curves.points()) {
+            for (ScalePoint point : curves.points()) {
                 double concum = point.stepUs(Design.CONCUM);
                 double depcha = point.stepUs(Design.DEPCHA);
                 if (concum < FASTER_THRESHOLD * depcha) {
@@ -132,7 +132,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     }
 
     LineChart chart() {
-        List<Curve> curves = new ArrayList<>();
+        List<ChartCurve> curves = new ArrayList<>();
         for (Design design : Design.values()) {
             curves.add(curve(design.label(), point -> point.stepUs(design)));
         }
@@ -144,8 +144,8 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                 curves);
     }
 
-    private Curve curve(String name, ToDoubleFunction<Point> stepUs) {
-        return Curve.of(name, main.points(), Point::gpus, point -> stepUs.applyAsDouble(point) / 1e3);
+    private ChartCurve curve(String name, ToDoubleFunction<ScalePoint> stepUs) {
+        return ChartCurve.of(name, main.points(), ScalePoint::gpus, point -> stepUs.applyAsDouble(point) / 1e3);
     }
 
     static String ms(double us) {

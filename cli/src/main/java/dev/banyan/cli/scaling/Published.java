@@ -84,7 +84,7 @@ final class Published {
         return table;
     }
 
-    private static String gap(ModelReport report, Point point) {
+    private static String gap(ModelReport report, ScalePoint point) {
         int batch = report.rate().batch();
         double publishedStepUs = EPOCH_SECONDS * 1e6 / point.steps(batch);
         return Numbers.format(

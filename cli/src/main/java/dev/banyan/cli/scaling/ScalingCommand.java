@@ -126,7 +126,7 @@ public final class ScalingCommand extends Subcommand {
         List<Workload> wanted = workloads();
         List<ComputeRate> rates = wanted.stream().map(this::rate).toList();
         OutputFile file = OutputFile.makingFolder(page);
-        PlotFile picture = PlotFile.of(page.resolveSibling(name(page, ".svg")));
+        PlotFile picture = new PlotFile(page.resolveSibling(name(page, ".svg")));
         List<ModelReport> models = new ArrayList<>();
         try (Progress progress = Progress.start("scaling", wanted.size(), err())) {
             for (int i = 0; i < rates.size(); i++) {

@@ -130,7 +130,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
     private List<String> atLargeScale() {
         List<String> lines = new ArrayList<>();
         for (ModelReport model : models) {
-            for (Point point : model.main().points()) {
+            for (ScalePoint point : model.main().points()) {
                 if (point.gpus() >= LARGE_SCALE_MIN_GPUS) {
                     lines.add(atLargeScale(model, point));
                 }
@@ -145,7 +145,7 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
         return lines;
     }
 
-    private static String atLargeScale(ModelReport model, Point point) {
+    private static String atLargeScale(ModelReport model, ScalePoint point) {
         int batch = model.rate().batch();
         return Numbers.format(
                 "- %s on %,d GPUs: %,d images per step, %.1f steps per epoch; all keys' allreduces take %.0f ms one"

@@ -2,7 +2,7 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
@@ -56,7 +56,7 @@ final class StatsPicture {
         if (positive.getCount() == 0) {
             return Optional.empty();
         }
-        List<Curve> curves = sorted.entrySet().stream()
+        List<ChartCurve> curves = sorted.entrySet().stream()
                 .filter(entry -> !entry.getValue().isEmpty())
                 .map(entry -> curve(entry.getKey(), entry.getValue(), positive.getMin(), positive.getMax()))
                 .toList();
@@ -70,27 +70,27 @@ final class StatsPicture {
      * @param least the least value above 0 of the chart
      * @param most the greatest value of the chart
      */
-    static Curve curve(String name, List<Long> sorted, long least, long most) {
+    static ChartCurve curve(String name, List<Long> sorted, long least, long most) {
         int zeros = (int) sorted.stream().takeWhile(value -> value <= 0).count();
         int positive = sorted.size() - zeros;
-        List<Curve.Point> points = new ArrayList<>();
+        List<ChartCurve.Point> points = new ArrayList<>();
         double before = 100.0 * zeros / sorted.size();
         if (zeros > 0) {
-            points.add(new Curve.Point(least, before));
+            points.add(new ChartCurve.Point(least, before));
         }
         int steps = Math.min(positive, MOST_STEPS);
         for (int step = 1; step <= steps; step++) {
             int count = zeros + (int) ((long) positive * step / steps);
             double at = sorted.get(count - 1);
             double share = 100.0 * count / sorted.size();
-            points.add(new Curve.Point(at, before));
-            points.add(new Curve.Point(at, share));
+            points.add(new ChartCurve.Point(at, before));
+            points.add(new ChartCurve.Point(at, share));
             before = share;
         }
         if (positive == 0) {
-            points.add(new Curve.Point(most, before));
+            points.add(new ChartCurve.Point(most, before));
         }
         String title = zeros == 0 ? name : Numbers.format("%s (%.0f%% are 0)", name, 100.0 * zeros / sorted.size());
-        return new Curve(title, points);
+        return new ChartCurve(title, points);
     }
 }

@@ -2,7 +2,7 @@ package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.bench.Memory;
+import dev.banyan.cli.bench.FreeMemory;
 import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
 import dev.banyan.cli.bench.Workload;
@@ -180,7 +180,7 @@ final class TraceRunCommand extends Subcommand {
         int ranks = chosen.machine().size();
         if (devices.inHostMemory()) {
             // Of two stores: every rank's gradients, and at the servers the values and the sums.
-            Memory.require(
+            FreeMemory.require(
                     2L * (ranks + 2) * played.totalElements() * DataType.F32.bytes(),
                     "use fewer devices with --devices, or a smaller workload");
         }

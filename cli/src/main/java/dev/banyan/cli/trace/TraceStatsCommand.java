@@ -43,7 +43,7 @@ final class TraceStatsCommand extends Subcommand {
 
     @Option(
             names = "--plot",
-            paramLabel = "FILE.svg|FILE.png",
+            paramLabel = "FILE.svg",
             description = "Draw the distributions: what share of messages is at most how long, and of overheads at most"
                     + " how great.")
     private @Nullable PlotFile plot;

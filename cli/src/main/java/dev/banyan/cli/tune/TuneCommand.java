@@ -123,7 +123,7 @@ public final class TuneCommand extends Subcommand {
 
     @Option(
             names = "--plot",
-            paramLabel = "FILE.svg|FILE.png",
+            paramLabel = "FILE.svg",
             description = "Draw time and bus bandwidth over the size, a curve for each algorithm and the tuned choice.")
     private @Nullable PlotFile plot;
 

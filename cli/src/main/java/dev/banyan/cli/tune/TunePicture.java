@@ -1,7 +1,7 @@
 package dev.banyan.cli.tune;
 
 import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import dev.banyan.cli.plot.LineChart;
 import dev.banyan.cli.plot.Picture;
 import dev.banyan.cli.plot.Scale;
@@ -26,10 +26,10 @@ final class TunePicture {
         Axis bytes = new Axis("size (bytes)", Scale.BYTES);
         String what = collective.label() + " on " + where;
         double factor = collective.busFactor(devices);
-        List<Curve> busbw = curves(sizes, (size, us) -> factor * size / us / 1e3);
+        List<ChartCurve> busbw = curves(sizes, (size, us) -> factor * size / us / 1e3);
         if (boundGbs != null) {
             double bound = factor * boundGbs;
-            busbw.add(Curve.of("bound of the links", sizes, Tuner.Found::bytes, size -> bound));
+            busbw.add(ChartCurve.of("bound of the links", sizes, Tuner.Found::bytes, size -> bound));
         }
         return new Picture(List.of(
                 new LineChart(
@@ -48,8 +48,8 @@ final class TunePicture {
         double of(long bytes, double us);
     }
 
-    private static List<Curve> curves(List<Tuner.Found> sizes, Figure figure) {
-        List<Curve> curves = new ArrayList<>();
+    private static List<ChartCurve> curves(List<Tuner.Found> sizes, Figure figure) {
+        List<ChartCurve> curves = new ArrayList<>();
         sizes.getFirst().best().keySet().stream()
                 .map(algorithm -> curve(
                         algorithm.label(), sizes, size -> size.tried(algorithm).us(), figure))
@@ -58,7 +58,8 @@ final class TunePicture {
         return curves;
     }
 
-    private static Curve curve(String name, List<Tuner.Found> sizes, ToDoubleFunction<Tuner.Found> us, Figure figure) {
-        return Curve.of(name, sizes, Tuner.Found::bytes, size -> figure.of(size.bytes(), us.applyAsDouble(size)));
+    private static ChartCurve curve(
+            String name, List<Tuner.Found> sizes, ToDoubleFunction<Tuner.Found> us, Figure figure) {
+        return ChartCurve.of(name, sizes, Tuner.Found::bytes, size -> figure.of(size.bytes(), us.applyAsDouble(size)));
     }
 }

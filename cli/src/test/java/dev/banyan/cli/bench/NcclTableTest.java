@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

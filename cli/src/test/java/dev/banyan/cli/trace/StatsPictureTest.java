@@ -2,28 +2,32 @@ package dev.banyan.cli.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cli.plot.Curve;
+import dev.banyan.cli.plot.ChartCurve;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class StatsPictureTest {
     @Test
     void aDistributionRisesAtItsValues() {
-        Curve curve = StatsPicture.curve("push", List.of(2L, 8L), 1, 9);
+        ChartCurve curve = StatsPicture.curve("push", List.of(2L, 8L), 1, 9);
         assertThat(curve.name()).isEqualTo("push");
         assertThat(curve.points())
                 .containsExactly(
-                        new Curve.Point(2, 0), new Curve.Point(2, 50), new Curve.Point(8, 50), new Curve.Point(8, 100));
+                        new ChartCurve.Point(2, 0),
+                        new ChartCurve.Point(2, 50),
+                        new ChartCurve.Point(8, 50),
+                        new ChartCurve.Point(8, 100));
     }
 
     /** A logarithmic axis has no place for 0. */
     @Test
     void zerosAreWhereTheCurveBegins() {
-        Curve curve = StatsPicture.curve("push", List.of(0L, 0L, 0L, 5L), 2, 9);
+        ChartCurve curve = StatsPicture.curve("push", List.of(0L, 0L, 0L, 5L), 2, 9);
         assertThat(curve.name()).isEqualTo("push (75% are 0)");
         assertThat(curve.points())
-                .containsExactly(new Curve.Point(2, 75), new Curve.Point(5, 75), new Curve.Point(5, 100));
+                .containsExactly(
+                        new ChartCurve.Point(2, 75), new ChartCurve.Point(5, 75), new ChartCurve.Point(5, 100));
         assertThat(StatsPicture.curve("push", List.of(0L, 0L), 2, 9).points())
-                .containsExactly(new Curve.Point(2, 100), new Curve.Point(9, 100));
+                .containsExactly(new ChartCurve.Point(2, 100), new ChartCurve.Point(9, 100));
     }
 }

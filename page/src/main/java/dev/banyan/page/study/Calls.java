@@ -9,12 +9,8 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
-import dev.banyan.simulate.Simulator;
 import dev.banyan.topology.Machine;
-import dev.banyan.trees.packing.LogicalLink;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 
 /** Plans allreduces of 4-byte elements on all devices of a machine, in place. Not safe for use from several threads. */
 final class Calls {
@@ -56,15 +52,6 @@ final class Calls {
 
     private static CollectiveRequest request(long elements) {
         return new CollectiveRequest(Collective.ALL_REDUCE, -1, elements, ELEMENT_BYTES, true, Long.MAX_VALUE);
-    }
-
-    /** The simulator of several calls: a pair of ranks goes the paths of the first call that has some for it. */
-    Simulator simulator(List<PlannedSchedule> calls) {
-        Map<List<Integer>, LogicalLink> links = new LinkedHashMap<>();
-        for (PlannedSchedule call : calls) {
-            call.links().forEach(link -> links.putIfAbsent(List.of(link.from(), link.to()), link));
-        }
-        return costs.simulator(List.copyOf(links.values()));
     }
 
     /** Jobs of calls that are all in flight at once. */

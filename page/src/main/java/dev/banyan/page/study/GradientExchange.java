@@ -26,7 +26,7 @@ final class GradientExchange {
         this.algorithms = algorithms;
     }
 
-    StepModel of(Gradients gradients) {
+    StepModel of(ModelGradients gradients) {
         List<Exchange> ways = new ArrayList<>();
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(exchange(algorithm, gradients.elements()));
@@ -40,7 +40,7 @@ final class GradientExchange {
                 .map(size -> bySize.computeIfAbsent(
                         size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
-        Simulator simulator = calls.simulator(keys);
+        Simulator simulator = calls.costs().simulatorOf(keys);
         Simulation together = simulator.run(Calls.together(keys));
         Map<Long, Double> alone = new HashMap<>();
         double oneByOneUs = 0;

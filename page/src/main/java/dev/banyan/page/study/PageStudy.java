@@ -87,7 +87,7 @@ public final class PageStudy {
             String version,
             BoundWords words,
             List<Curve> others,
-            List<Gradients> models,
+            List<ModelGradients> models,
             List<String> notes,
             Runnable onPart) {
         DrawnLinks links = new DrawnLinks(machine);
@@ -108,13 +108,13 @@ public final class PageStudy {
         List<Playback> playbacks = new ArrayList<>();
         for (int algorithm = 0; algorithm < ALGORITHMS.size(); algorithm++) {
             for (long bytes : PLAYED_BYTES) {
-                playbacks.add(Recording.of(ALGORITHMS.get(algorithm), algorithm, bytes, chunks, links));
+                playbacks.add(PlaybackStudy.of(ALGORITHMS.get(algorithm), algorithm, bytes, chunks, links));
                 onPart.run();
             }
         }
         GradientExchange exchange = new GradientExchange(chunks, ALGORITHMS);
         List<StepModel> steps = new ArrayList<>();
-        for (Gradients gradients : models) {
+        for (ModelGradients gradients : models) {
             steps.add(exchange.of(gradients));
             onPart.run();
         }

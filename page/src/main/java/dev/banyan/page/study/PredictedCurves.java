@@ -5,10 +5,9 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
-import dev.banyan.schedule.plan.PlannedSchedule;
-import dev.banyan.schedule.program.ProgramLayout;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.simulate.RangedCosts;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
@@ -21,13 +20,11 @@ final class PredictedCurves {
     private static final int FACTOR = 4;
 
     private final Calls calls;
-    private final SimulatedCosts fastest;
-    private final SimulatedCosts slowest;
+    private final RangedCosts costs;
 
     PredictedCurves(Machine machine, Config config, Profile profile, Execution execution) {
-        calls = new Calls(machine, config, new SimulatedCosts(machine, profile, execution));
-        fastest = new SimulatedCosts(machine, profile.fastest(), execution);
-        slowest = new SimulatedCosts(machine, profile.slowest(), execution);
+        costs = new RangedCosts(machine, profile, execution);
+        calls = new Calls(machine, config, costs.usual());
     }
 
     Curve of(AlgorithmChoice algorithm) {
@@ -47,18 +44,12 @@ final class PredictedCurves {
         long elements = bytes / Calls.ELEMENT_BYTES;
         AlgorithmConfig choice = calls.choose(algorithm, elements);
         double us = calls.predictedUs(choice, elements);
-        if (!choice.cuts()) {
-            PlannedSchedule planned = calls.plan(choice, elements);
-            Optional<ProgramLayout> program = calls.costs().program(planned.schedule(), planned.links());
-            if (program.isPresent()) {
-                return new Curve.Point(
-                        bytes,
-                        us,
-                        fastest.programSimulator(planned.links()).predictedUs(program.get()),
-                        slowest.programSimulator(planned.links()).predictedUs(program.get()),
-                        choice.toString());
-            }
-        }
-        return new Curve.Point(bytes, us, null, null, choice.toString());
+        Optional<TimeRange> range = choice.cuts() ? Optional.empty() : costs.range(calls.plan(choice, elements));
+        return new Curve.Point(
+                bytes,
+                us,
+                range.map(TimeRange::leastUs).orElse(null),
+                range.map(TimeRange::mostUs).orElse(null),
+                choice.toString());
     }
 }

@@ -11,6 +11,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.bound.Bound;
@@ -23,8 +24,10 @@ import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -41,6 +44,8 @@ final class SetStudy {
     private final BoundWords words;
     private final List<AlgorithmChoice> algorithms;
     private final Config config;
+    /** Planners by the links between the devices: sets that are linked alike have the same trees. */
+    private final Map<List<Double>, Planner> planners = new HashMap<>();
 
     SetStudy(Machine machine, DrawnLinks links, BoundWords words, List<AlgorithmChoice> algorithms, Config config) {
         this.machine = machine;
@@ -54,7 +59,7 @@ final class SetStudy {
     SetModel of(int... devices) {
         TreePacking packing = AllReducePacking.of(Network.of(machine, devices));
         List<WayModel> ways = new ArrayList<>();
-        Planner planner = new Planner(machine.subset(devices), config, null);
+        Planner planner = planner(devices);
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(
                     algorithms.get(algorithm) == AlgorithmChoice.PACKING
@@ -62,6 +67,20 @@ final class SetStudy {
                             : planned(algorithm, planner, devices));
         }
         return model(packing, devices, ways, relayed(packing, devices));
+    }
+
+    /** Returns a planner for all algorithms but packed trees, which depend on more than links between devices. */
+    private Planner planner(int... devices) {
+        Machine subset = machine.subset(devices);
+        LinkMatrix matrix = LinkMatrix.of(subset);
+        List<Double> pairs = new ArrayList<>();
+        for (int from = 0; from < devices.length; from++) {
+            for (int to = 0; to < devices.length; to++) {
+                pairs.add((double) matrix.classOf(from, to));
+                pairs.add(matrix.gbs(from, to));
+            }
+        }
+        return planners.computeIfAbsent(pairs, _ -> new Planner(subset, config, null));
     }
 
     private @Nullable SetModel relayed(TreePacking alone, int... devices) {

@@ -4,11 +4,18 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /** Writes an SVG drawing line by line. Not safe for use from several threads at once. */
-final class SvgWriter {
+public final class SvgWriter {
     private final StringBuilder text = new StringBuilder();
 
-    /** A drawing of a size, in its own units, on white. */
-    SvgWriter(double width, double height, String title, String description) {
+    /**
+     * Begins a drawing on white.
+     *
+     * @param width in pixels
+     * @param height in pixels
+     * @param title what it shows
+     * @param description what it shows, for those who do not see it
+     */
+    public SvgWriter(double width, double height, String title, String description) {
         add(
                 "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %s %s' width='%s' height='%s' role='img'"
                         + " font-family='Helvetica, Arial, sans-serif'>",
@@ -24,7 +31,7 @@ final class SvgWriter {
      * @param template its XML, with {@code %s} for each value; single quotes are written as double quotes
      * @param values texts, which are escaped, and numbers, which are rounded to two decimals
      */
-    void add(String template, Object... values) {
+    public void add(String template, Object... values) {
         Object[] written = Arrays.stream(values)
                 .map(value -> value instanceof Double number ? number(number) : escaped(value.toString()))
                 .toArray();
@@ -39,14 +46,14 @@ final class SvgWriter {
         add("<line x1='%s' y1='%s' x2='%s' y2='%s'" + attributes + "/>", all);
     }
 
-    /** The whole drawing; nothing can be added afterwards. */
-    String finish() {
+    /** Returns the whole drawing; nothing can be added afterwards. */
+    public String finish() {
         add("</svg>");
         return text.toString();
     }
 
-    /** At most two decimals. */
-    static String number(double value) {
+    /** Returns a number with at most two decimals. */
+    public static String number(double value) {
         return String.format(Locale.ROOT, "%.2f", value).replaceFirst("\\.?0+$", "");
     }
 

@@ -27,7 +27,7 @@ public final class NcclSweepReader {
      *
      * @throws InputException if it can't be read or understood
      */
-    public static Sweep read(Path file) {
+    public static MeasuredSweep read(Path file) {
         return new NcclSweepReader(Lines.read(file)).sweep();
     }
 
@@ -37,11 +37,11 @@ public final class NcclSweepReader {
      * @param source what to call the text in messages, e.g. the file's name
      * @throws InputException if it can't be understood
      */
-    static Sweep parse(String source, String text) {
+    static MeasuredSweep parse(String source, String text) {
         return new NcclSweepReader(Lines.of(source, text)).sweep();
     }
 
-    private Sweep sweep() {
+    private MeasuredSweep sweep() {
         for (int line = 0; line < lines.lines().size(); line++) {
             String text = lines.lines().get(line);
             String low = text.strip().toLowerCase(Locale.ROOT);
@@ -59,7 +59,7 @@ public final class NcclSweepReader {
         return words.stream().map(Word::text).toList();
     }
 
-    private Sweep commas(int heading, List<String> columns) {
+    private MeasuredSweep commas(int heading, List<String> columns) {
         int time = columns.indexOf("oop_time_us");
         if (time < 0) {
             time = columns.indexOf("time_us");
@@ -67,7 +67,7 @@ public final class NcclSweepReader {
         if (time < 0) {
             throw lines.wrong(heading, 0, "the heading has no column oop_time_us" + NEED);
         }
-        List<Sweep.Row> rows = new ArrayList<>();
+        List<MeasuredSweep.Row> rows = new ArrayList<>();
         for (int line = heading + 1; line < lines.lines().size(); line++) {
             String text = lines.lines().get(line);
             if (text.isBlank() || text.startsWith("#")) {
@@ -84,9 +84,9 @@ public final class NcclSweepReader {
     }
 
     /** Columns are counted from the end: reductions and roots may be blank. */
-    private Sweep console(int heading, List<String> columns) {
+    private MeasuredSweep console(int heading, List<String> columns) {
         int fromEnd = columns.size() - columns.indexOf("time");
-        List<Sweep.Row> rows = new ArrayList<>();
+        List<MeasuredSweep.Row> rows = new ArrayList<>();
         for (int line = heading + 1; line < lines.lines().size(); line++) {
             List<Word> words = Lines.words(lines.lines().get(line));
             if (words.isEmpty() || !words.getFirst().text().matches("[0-9]+")) {
@@ -101,14 +101,14 @@ public final class NcclSweepReader {
         return sweepOf(heading, rows);
     }
 
-    private Sweep sweepOf(int heading, List<Sweep.Row> rows) {
+    private MeasuredSweep sweepOf(int heading, List<MeasuredSweep.Row> rows) {
         if (rows.isEmpty()) {
             throw lines.wrong(heading, 0, "no row follows this heading" + NEED);
         }
-        return new Sweep(lines.source(), rows);
+        return new MeasuredSweep(lines.source(), rows);
     }
 
-    private void add(int line, Word size, Word time, List<Sweep.Row> rows) {
+    private void add(int line, Word size, Word time, List<MeasuredSweep.Row> rows) {
         if (!size.text().matches("[0-9]{1,18}")) {
             throw lines.wrong(
                     line,
@@ -121,7 +121,7 @@ public final class NcclSweepReader {
             throw lines.wrong(line, time.column(), "a time of 0 us; measure with more iterations");
         }
         if (bytes > 0) {
-            rows.add(new Sweep.Row(bytes, us));
+            rows.add(new MeasuredSweep.Row(bytes, us));
         }
     }
 }

@@ -40,7 +40,8 @@ public record SweepComparison(List<Row> rows) {
      * @param rings what predicts
      * @param devicesPerProcess as {@link NcclRings#time} takes it
      */
-    public static SweepComparison of(Sweep sweep, NcclRings rings, Collective collective, int devicesPerProcess) {
+    public static SweepComparison of(
+            MeasuredSweep sweep, NcclRings rings, Collective collective, int devicesPerProcess) {
         return new SweepComparison(sweep.rows().stream()
                 .map(row -> new Row(row.bytes(), row.us(), rings.time(collective, row.bytes(), devicesPerProcess)))
                 .toList());

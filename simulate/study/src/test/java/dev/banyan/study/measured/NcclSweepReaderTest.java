@@ -27,13 +27,13 @@ class NcclSweepReaderTest {
         # Out of bounds values : 0 OK
         """;
 
-    private static List<Sweep.Row> rows(String text) {
+    private static List<MeasuredSweep.Row> rows(String text) {
         return NcclSweepReader.parse("my.txt", text).rows();
     }
 
     @Test
     void whatTheProgramPrintsIsRead() {
-        assertThat(rows(CONSOLE)).containsExactly(new Sweep.Row(8, 48.46), new Sweep.Row(1024, 50.25));
+        assertThat(rows(CONSOLE)).containsExactly(new MeasuredSweep.Row(8, 48.46), new MeasuredSweep.Row(1024, 50.25));
     }
 
     /** Older ones have no root, and call the last column error. */
@@ -42,7 +42,7 @@ class NcclSweepReaderTest {
         assertThat(rows("""
             #       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error
                    4096          1024   float            11.02    0.37    0.37  0e+00    10.09    0.41    0.41  0e+00
-            """)).containsExactly(new Sweep.Row(4096, 11.02));
+            """)).containsExactly(new MeasuredSweep.Row(4096, 11.02));
     }
 
     @Test
@@ -51,7 +51,7 @@ class NcclSweepReaderTest {
             size_bytes,count,type,redop,oop_time_us,oop_algbw_GBs,oop_busbw_GBs,ip_time_us,ip_algbw_GBs,ip_busbw_GBs
             64,16,float,sum,20.86,0.00,0.00,,,
             128,32,float,,15,0.00,0.00,,,
-            """)).containsExactly(new Sweep.Row(64, 20.86), new Sweep.Row(128, 15));
+            """)).containsExactly(new MeasuredSweep.Row(64, 20.86), new MeasuredSweep.Row(128, 15));
     }
 
     @ParameterizedTest

@@ -22,7 +22,7 @@ class PublishedSweepsTest {
     private static final long LEAST = 64 << 10;
     private static final long MOST = 128 << 20;
 
-    private static SweepComparison compare(String file, Sweep sweep) {
+    private static SweepComparison compare(String file, MeasuredSweep sweep) {
         PublishedSweep setting = PublishedSweeps.find(file).orElseThrow();
         NcclRings rings = NcclRings.of(setting.machine(), Profiles.of(setting.machine()), setting.transport());
         return SweepComparison.of(sweep, rings, setting.collective(), setting.devicesPerProcess());
@@ -33,7 +33,7 @@ class PublishedSweepsTest {
         assertThat(compared.worstError()).isLessThanOrEqualTo(0.35);
     }
 
-    private static Sweep published(String file) {
+    private static MeasuredSweep published(String file) {
         Path path = Path.of(System.getProperty("banyan.shared", ""), "figures", "nccl_tests", file);
         assumeTrue(Files.exists(path), () -> path + " is not there");
         return NcclSweepReader.read(path);

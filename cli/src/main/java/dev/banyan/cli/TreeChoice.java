@@ -9,7 +9,7 @@ import dev.banyan.trees.balanced.KernighanLin;
 import java.util.Optional;
 
 /** A way to build trees, as {@code --algorithm} names it. */
-enum TreeAlgorithm {
+enum TreeChoice {
     KERNIGHAN_LIN("kernighan-lin"),
     EXHAUSTIVE("exhaustive"),
     EXACT("exact"),
@@ -18,7 +18,7 @@ enum TreeAlgorithm {
 
     private final String label;
 
-    TreeAlgorithm(String label) {
+    TreeChoice(String label) {
         this.label = label;
     }
 
@@ -37,7 +37,7 @@ enum TreeAlgorithm {
     }
 
     /** What the configuration asks for. */
-    static TreeAlgorithm of(Config config) {
+    static TreeChoice of(Config config) {
         return config.get(Algorithms.TREE_BACKTRACK) ? EXACT : KERNIGHAN_LIN;
     }
 }

@@ -8,8 +8,8 @@ import java.util.List;
  * @param model its name
  * @param elements elements of 4 bytes of each key, in the order of the layers
  */
-public record Gradients(String model, List<Long> elements) {
-    public Gradients {
+public record ModelGradients(String model, List<Long> elements) {
+    public ModelGradients {
         elements = List.copyOf(elements);
         if (elements.isEmpty()) {
             throw new IllegalArgumentException("the model " + model + " has no gradient; give at least one size");

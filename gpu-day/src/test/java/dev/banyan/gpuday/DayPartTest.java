@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The measurements on the emulated driver: they do nothing that a GPU would punish, and leave nothing behind. */
-class MeasurementTest {
+class DayPartTest {
     private static final Duration LONG = Duration.ofDays(1);
 
     private static @Nullable CudaEmulator loaded;
@@ -71,7 +71,7 @@ class MeasurementTest {
 
     @ParameterizedTest
     @EnumSource
-    void threeGpusAreMeasured(Measurement measurement) {
+    void threeGpusAreMeasured(DayPart measurement) {
         emulator().tell("devices 3", "peer 1 2 none", "staging allowed");
         measurement.run(recording, new Effort(true, LONG));
         assertThat(recording.figures.size() + recording.facts.size()).isPositive();
@@ -83,7 +83,7 @@ class MeasurementTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "PEER_BANDWIDTH")
-    void oneGpuIsMeasured(Measurement measurement) {
+    void oneGpuIsMeasured(DayPart measurement) {
         emulator().tell("devices 1");
         measurement.run(recording, new Effort(true, LONG));
         assertThat(recording.figures.size() + recording.facts.size()).isPositive();
@@ -92,7 +92,7 @@ class MeasurementTest {
     @Test
     void oneGpuHasNoPairs() {
         emulator().tell("devices 1");
-        assertThatThrownBy(() -> Measurement.PEER_BANDWIDTH.run(recording, new Effort(true, LONG)))
+        assertThatThrownBy(() -> DayPart.PEER_BANDWIDTH.run(recording, new Effort(true, LONG)))
                 .isInstanceOf(SkippedException.class)
                 .hasMessage("there is one GPU, and so no pair");
     }
@@ -100,7 +100,7 @@ class MeasurementTest {
     @Test
     void anOldGpuIsNamed() {
         emulator().tell("devices 2", "capability 1 6 1");
-        assertThatThrownBy(() -> Measurement.FLAGS.run(recording, new Effort(true, LONG)))
+        assertThatThrownBy(() -> DayPart.FLAGS.run(recording, new Effort(true, LONG)))
                 .isInstanceOf(SkippedException.class)
                 .hasMessageStartingWith("GPU1 is of sm_61");
     }
@@ -108,10 +108,10 @@ class MeasurementTest {
     @Test
     void littleMemoryIsEnough() {
         emulator().tell("devices 1", "memory 0 3000000");
-        Measurement.REDUCTIONS.run(recording, new Effort(true, LONG));
+        DayPart.REDUCTIONS.run(recording, new Effort(true, LONG));
         assertThat(recording.figures).hasSize(14);
         emulator().tell("memory 0 20000");
-        assertThatThrownBy(() -> Measurement.REDUCTIONS.run(recording, new Effort(true, LONG)))
+        assertThatThrownBy(() -> DayPart.REDUCTIONS.run(recording, new Effort(true, LONG)))
                 .isInstanceOf(SkippedException.class)
                 .hasMessageContaining("bytes of free memory; end other programs that use it");
     }
@@ -119,7 +119,7 @@ class MeasurementTest {
     @Test
     void bytesThatArriveWrongFailInTheEnd() {
         emulator().tell("devices 2", "corrupt 0 1");
-        assertThatThrownBy(() -> Measurement.PEER_BANDWIDTH.run(recording, new Effort(true, LONG)))
+        assertThatThrownBy(() -> DayPart.PEER_BANDWIDTH.run(recording, new Effort(true, LONG)))
                 .isInstanceOf(MeasurementException.class)
                 .hasMessageStartingWith("bytes arrive wrong from GPU0 to GPU1 by copy engines;"
                         + " GPU0 to GPU1 by loads of the target's kernel;"
@@ -132,7 +132,7 @@ class MeasurementTest {
     @Test
     void nothingIsBegunWhenTheTimeIsOver() {
         emulator().tell("devices 2");
-        Measurement.GRAPH_LAUNCH.run(recording, new Effort(true, Duration.ZERO));
+        DayPart.GRAPH_LAUNCH.run(recording, new Effort(true, Duration.ZERO));
         assertThat(recording.figures).isEmpty();
         assertThat(recording.notes)
                 .containsExactly("time was over before graphs of 1 nodes, independent nodes on one GPU");
@@ -141,7 +141,7 @@ class MeasurementTest {
     @Test
     void flagsAreReadInThreeWays() {
         emulator().tell("devices 2");
-        Measurement.FLAGS.run(recording, new Effort(true, LONG));
+        DayPart.FLAGS.run(recording, new Effort(true, LONG));
         assertThat(recording.figures)
                 .extracting(figure -> figure.of().get("access"))
                 .containsExactly(

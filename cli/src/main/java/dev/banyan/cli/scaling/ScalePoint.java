@@ -12,7 +12,7 @@ import java.util.Objects;
  * @param stepUs time of a step by design
  * @param keysUs time of all keys' allreduces, one after another
  */
-record Point(int machines, long gpus, Map<Design, Double> stepUs, double keysUs) {
+record ScalePoint(int machines, long gpus, Map<Design, Double> stepUs, double keysUs) {
     /** Images of ImageNet's ILSVRC 2012, for training. */
     private static final double IMAGES = 1_281_167;
 

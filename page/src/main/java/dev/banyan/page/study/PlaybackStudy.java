@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.function.ToIntFunction;
 
 /** Records a simulated call, transfer by transfer. */
-final class Recording implements SimulationListener {
+final class PlaybackStudy implements SimulationListener {
     /** With more transfers, a call is shown in longer chunks. */
     private static final int MOST_TRANSFERS = 1500;
     /** Times are counted in 0.01 us. */
@@ -27,7 +27,7 @@ final class Recording implements SimulationListener {
 
     private final List<Transfer> transfers = new ArrayList<>();
 
-    private Recording() {}
+    private PlaybackStudy() {}
 
     @Override
     public void transferred(Transfer transfer) {
@@ -52,8 +52,8 @@ final class Recording implements SimulationListener {
             chunkBytes *= 2;
             planned = calls.plan(planned.choice().withChunkBytes(chunkBytes), elements);
         }
-        Recording recording = new Recording();
-        Simulator simulator = calls.simulator(List.of(planned));
+        PlaybackStudy recording = new PlaybackStudy();
+        Simulator simulator = calls.costs().simulator(planned.links());
         double us =
                 simulator.run(List.of(Job.of(planned.schedule())), recording).endUs();
         return recording.playback(
@@ -125,7 +125,7 @@ final class Recording implements SimulationListener {
         return schedule.chunks().stream()
                 .mapToInt(chunk -> {
                     List<List<Integer>> hops =
-                            chunk.steps().stream().map(Recording::ranks).toList();
+                            chunk.steps().stream().map(PlaybackStudy::ranks).toList();
                     Integer known = trees.putIfAbsent(hops, trees.size());
                     return known == null ? trees.size() - 1 : known;
                 })

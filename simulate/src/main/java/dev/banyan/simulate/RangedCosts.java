@@ -1,9 +1,7 @@
-package dev.banyan.cli.bench;
+package dev.banyan.simulate;
 
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
-import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
@@ -13,11 +11,25 @@ import java.util.Optional;
  * safe for use from several threads at once.
  */
 public final class RangedCosts {
+    /**
+     * The times that a prediction could have, as far as constants are not known.
+     *
+     * @param leastUs in us
+     * @param mostUs in us
+     */
+    public record TimeRange(double leastUs, double mostUs) {}
+
     private final SimulatedCosts usual;
     private final SimulatedCosts fastest;
     private final SimulatedCosts slowest;
 
-    /** @param execution what executes calls */
+    /**
+     * Creates the three simulators.
+     *
+     * @param machine of at least two devices
+     * @param profile the constants
+     * @param execution what executes calls
+     */
     public RangedCosts(Machine machine, Profile profile, Execution execution) {
         usual = new SimulatedCosts(machine, profile, execution);
         fastest = new SimulatedCosts(machine, profile.fastest(), execution);
@@ -38,12 +50,12 @@ public final class RangedCosts {
     }
 
     /** Returns when all kernels of a call have begun, in us. */
-    double launchUs() {
+    public double launchUs() {
         return launchUs(usual);
     }
 
     /** Returns the times at which all kernels of a call could have begun. */
-    TimeRange launchRange() {
+    public TimeRange launchRange() {
         return new TimeRange(launchUs(fastest), launchUs(slowest));
     }
 

@@ -3,8 +3,8 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.cli.output.Numbers;
 
 /** How figures are written in these reports. */
-final class Figures {
-    private Figures() {}
+final class FigureText {
+    private FigureText() {}
 
     /** Up to four decimals, none where there are none. */
     static String constant(double value) {

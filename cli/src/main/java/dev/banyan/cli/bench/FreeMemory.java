@@ -10,11 +10,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Whether there is room for the buffers, asked before they are touched: afterwards the system ends the process. */
-public final class Memory {
+public final class FreeMemory {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
     private static final Pattern AVAILABLE = Pattern.compile("MemAvailable:\\s+(\\d+) kB");
 
-    private Memory() {}
+    private FreeMemory() {}
 
     /**
      * Refuses what does not fit.

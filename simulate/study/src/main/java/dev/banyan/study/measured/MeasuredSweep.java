@@ -9,7 +9,7 @@ import java.util.Objects;
  * @param source what it was read from
  * @param rows at least one, in the order of the source; sizes are above 0
  */
-public record Sweep(String source, List<Row> rows) {
+public record MeasuredSweep(String source, List<Row> rows) {
     /**
      * One size.
      *
@@ -21,7 +21,7 @@ public record Sweep(String source, List<Row> rows) {
     /**
      * @throws IllegalArgumentException if there is no row
      */
-    public Sweep {
+    public MeasuredSweep {
         Objects.requireNonNull(source, "source");
         rows = List.copyOf(rows);
         if (rows.isEmpty()) {

@@ -1,7 +1,7 @@
 package dev.banyan.gpuday;
 
 /** The measurements. Each uses every GPU that the driver shows, and needs one. */
-public enum Measurement {
+public enum DayPart {
     /** The GPUs, the driver, and which GPUs reach each other. */
     CARDS("cards") {
         @Override
@@ -54,7 +54,7 @@ public enum Measurement {
 
     private final String label;
 
-    Measurement(String label) {
+    DayPart(String label) {
         this.label = label;
     }
 

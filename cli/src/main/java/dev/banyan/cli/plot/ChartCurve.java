@@ -10,11 +10,11 @@ import java.util.function.ToDoubleFunction;
  * @param name what the legend calls it
  * @param points from left to right, at least one
  */
-public record Curve(String name, List<Point> points) {
+public record ChartCurve(String name, List<Point> points) {
     /** A point, in the units of the axes. */
     public record Point(double x, double y) {}
 
-    public Curve {
+    public ChartCurve {
         points = List.copyOf(points);
         if (points.isEmpty()) {
             throw new IllegalArgumentException("curve " + name + " has no points");
@@ -22,8 +22,8 @@ public record Curve(String name, List<Point> points) {
     }
 
     /** A curve with a point for each row of a table. */
-    public static <T> Curve of(String name, Collection<T> rows, ToDoubleFunction<T> x, ToDoubleFunction<T> y) {
-        return new Curve(
+    public static <T> ChartCurve of(String name, Collection<T> rows, ToDoubleFunction<T> x, ToDoubleFunction<T> y) {
+        return new ChartCurve(
                 name,
                 rows.stream()
                         .map(row -> new Point(x.applyAsDouble(row), y.applyAsDouble(row)))

@@ -11,13 +11,14 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * @param depth greatest number of hops between two ranks from a root to a leaf
  * @param trees number of trees, or of rings
  */
-record Figures(BigFraction rateGbs, int depth, int trees) {
-    static Figures of(TreePacking packing) {
-        return new Figures(packing.rateGbs(), packing.depth(), packing.trees().size());
+record WayFigures(BigFraction rateGbs, int depth, int trees) {
+    static WayFigures of(TreePacking packing) {
+        return new WayFigures(
+                packing.rateGbs(), packing.depth(), packing.trees().size());
     }
 
-    static Figures of(RingSet rings) {
-        return new Figures(
+    static WayFigures of(RingSet rings) {
+        return new WayFigures(
                 rings.rateGbs(),
                 rings.rings().stream().mapToInt(RingSet.Ring::depth).max().orElseThrow(),
                 rings.rings().size());
