@@ -17,7 +17,7 @@ public abstract class FusedLoop {
     /** The length in bytes of which a loop takes multiples only: that of the longest vectors. */
     public static final int UNIT = 64;
 
-    /** The greatest {@link LoopGenerator#widening}. */
+    /** The greatest {@link LoopLanes#widening}. */
     public static final int MOST_WIDENING = 2;
 
     /**
