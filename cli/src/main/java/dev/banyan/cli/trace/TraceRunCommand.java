@@ -118,7 +118,7 @@ final class TraceRunCommand extends Subcommand {
     private OutputFormat format = OutputFormat.table;
 
     /**
-     * What was done, as JSON has it.
+     * The result of a run, as JSON has it.
      *
      * @param keys number of keys
      * @param records records of all files

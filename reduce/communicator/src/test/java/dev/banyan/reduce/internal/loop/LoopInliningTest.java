@@ -17,9 +17,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Where the JIT does not inline all of a loop, vectors become objects, and the loop takes ten times as long. So a
- * compiled loop must not allocate, but for the vector of its divisors. The JVM runs with {@code -Xbatch}: a thread that
- * makes a method hot waits until it is compiled, so that the code depends on the number of runs and not on the time.
+ * If the JIT does not inline all of a loop, vectors become objects, and the loop takes ten times as long. So a compiled
+ * loop must not allocate, but for the vector of its divisors. The JVM runs with {@code -Xbatch}: a thread that makes a
+ * method hot waits until it is compiled, so that the code depends on the number of runs and not on the time.
  */
 class LoopInliningTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
