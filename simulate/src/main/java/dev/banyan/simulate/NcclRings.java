@@ -1,7 +1,7 @@
 package dev.banyan.simulate;
 
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
@@ -18,7 +18,8 @@ import java.util.stream.IntStream;
  * algorithms compete with.
  *
  * <p>The model: data go over the {@linkplain RingSet rings} that the machine's links allow, both ways around. The
- * {@linkplain dev.banyan.schedule.algorithm.RingAlgorithm ring schedule} is run by the {@link Simulator}, once for
+ * {@linkplain dev.banyan.schedule.internal.algorithm.RingAlgorithm ring schedule} is run by the {@link Simulator},
+ * once for
  * each {@link Protocol} that the profile lets NCCL use, with the protocol's constants in place of those of copies: a
  * call takes {@code baseUs}, a hop {@code hopUs}, whatever hubs it passes, and links carry {@code fraction} of what the
  * profile says of them. Like NCCL's tuning model ({@code src/graph/tuning.cc}: latency and bandwidth of each algorithm

@@ -1,7 +1,7 @@
 package dev.banyan.simulate;
 
-import dev.banyan.schedule.algorithm.RingAlgorithm;
-import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
+import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.ring.RingSet;

@@ -7,7 +7,7 @@ import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
-import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;

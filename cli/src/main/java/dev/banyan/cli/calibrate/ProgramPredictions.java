@@ -2,7 +2,7 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.config.Config;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;

@@ -1,7 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.reduce.backend.Completion;
-import dev.banyan.schedule.program.DeviceProgram;
+import dev.banyan.schedule.internal.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
