@@ -7,6 +7,7 @@ import dev.banyan.schedule.Step;
 import dev.banyan.schedule.internal.program.Channel;
 import dev.banyan.schedule.internal.program.Lane;
 import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;

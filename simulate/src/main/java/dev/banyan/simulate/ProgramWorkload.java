@@ -6,6 +6,7 @@ import dev.banyan.schedule.internal.program.Lane;
 import dev.banyan.schedule.internal.program.Move;
 import dev.banyan.schedule.internal.program.Operand;
 import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.simulate.internal.rate.Clock;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,7 +1,7 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 /** The begins of groups in an array that lists the members of one group after another. */
-final class Starts {
+public final class Starts {
     private Starts() {}
 
     /**
@@ -11,7 +11,7 @@ final class Starts {
      * @param count number of members that count, the first ones
      * @param size number of groups
      */
-    static int[] of(int[] groups, int count, int size) {
+    public static int[] of(int[] groups, int count, int size) {
         int[] starts = new int[size + 1];
         for (int i = 0; i < count; i++) {
             starts[groups[i] + 1]++;

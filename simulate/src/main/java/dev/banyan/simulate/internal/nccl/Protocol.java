@@ -1,5 +1,6 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.nccl;
 
+import dev.banyan.simulate.Constant;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

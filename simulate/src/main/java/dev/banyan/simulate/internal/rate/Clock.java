@@ -1,10 +1,10 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 /** Simulated time is counted in whole ticks of one picosecond, so that simultaneous events have equal times. */
-final class Clock {
-    static final double TICKS_PER_US = 1e6;
+public final class Clock {
+    public static final double TICKS_PER_US = 1e6;
     /** Bytes per tick of one GB/s. */
-    static final double BYTES_PER_TICK = 1e-3;
+    public static final double BYTES_PER_TICK = 1e-3;
 
     /** The longest time in ticks; the sum of two such times does not overflow. */
     private static final double LONGEST = 0x1p61;
@@ -13,16 +13,16 @@ final class Clock {
 
     private Clock() {}
 
-    static long ofUs(double us) {
+    public static long ofUs(double us) {
         return later(0, us * TICKS_PER_US);
     }
 
-    static double toUs(long ticks) {
+    public static double toUs(long ticks) {
         return ticks / TICKS_PER_US;
     }
 
     /** Returns the first tick that is at least the given number of ticks after a time, apart from rounding errors. */
-    static long later(long time, double ticks) {
+    public static long later(long time, double ticks) {
         if (!(time + ticks < LONGEST)) {
             throw new IllegalArgumentException(
                     "the simulated time passes 26 days; check the sizes and bandwidths that it was given");

@@ -1,8 +1,11 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.nccl;
 
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Constant;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Simulator;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;

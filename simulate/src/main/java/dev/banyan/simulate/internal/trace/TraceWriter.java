@@ -1,5 +1,6 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.trace;
 
+import dev.banyan.simulate.SimulationListener;
 import dev.banyan.trees.network.Network;
 import java.io.IOException;
 import java.io.Writer;

@@ -1,4 +1,4 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 import java.util.Arrays;
 
@@ -22,7 +22,7 @@ import java.util.Arrays;
  * is that of G. Ramalingam, T. Reps, "An Incremental Algorithm for a Generalization of the Shortest-Path Problem",
  * J. Algorithms 21 (1996), <a href="https://doi.org/10.1006/jagm.1996.0046">doi:10.1006/jagm.1996.0046</a>.
  */
-final class FairShares {
+public final class FairShares {
     /** Rates that differ by no more than this relative error count as equal, so that rounding reschedules nothing. */
     private static final double ROUNDING = 1e-12;
 
@@ -31,7 +31,7 @@ final class FairShares {
     private static final int NONE = -1;
 
     /** Receives the results of {@link #settle}: a resource's level comes before the flows that it newly slows. */
-    interface Listener {
+    public interface Listener {
         /** The flows that a resource slows have a new rate. */
         void levelChanged(int resource, double level);
 
@@ -102,7 +102,7 @@ final class FairShares {
      * @param capacity by resource, above 0
      * @param queueing by resource, at least 0
      */
-    FairShares(int[] pathStart, int[] path, double[] capacity, double[] queueing) {
+    public FairShares(int[] pathStart, int[] path, double[] capacity, double[] queueing) {
         this.pathStart = pathStart;
         this.path = path;
         int flows = pathStart.length - 1;
@@ -146,7 +146,7 @@ final class FairShares {
     }
 
     /** Adds a flow; its rate is 0 until {@link #settle}. */
-    void add(int flow, long now) {
+    public void add(int flow, long now) {
         rate[flow] = NO_LEVEL;
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
             int resource = path[entry];
@@ -169,7 +169,7 @@ final class FairShares {
     }
 
     /** Removes a flow. */
-    void remove(int flow, long now) {
+    public void remove(int flow, long now) {
         int by = bottleneck[flow];
         for (int entry = pathStart[flow]; entry < pathStart[flow + 1]; entry++) {
             int resource = path[entry];
@@ -206,7 +206,7 @@ final class FairShares {
     }
 
     /** Returns the time in ticks with at least one flow, up to the last removal. */
-    long busy(int resource) {
+    public long busy(int resource) {
         return busy[resource];
     }
 
@@ -216,7 +216,7 @@ final class FairShares {
     }
 
     /** Computes new rates where flows were added or removed, and reports the changes. */
-    void settle(Listener listener) {
+    public void settle(Listener listener) {
         for (int resource = next(); resource != NONE; resource = next()) {
             double to = count[resource] == 0 ? NO_LEVEL : fittingLevel(resource);
             double is = level[resource];

@@ -1,10 +1,10 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 /**
  * Counts the free copy engines of each device. A device has a number of engines for copies that leave it and as many
  * for copies that enter it; a copy between two devices takes one of each. A copy that finds no free engine waits here.
  */
-final class CopyEngines {
+public final class CopyEngines {
     private final int engines;
     private final int[] leaving;
     private final int[] entering;
@@ -14,7 +14,7 @@ final class CopyEngines {
     private final long[] waitingFrom;
     private final int words;
 
-    CopyEngines(int ranks, int engines) {
+    public CopyEngines(int ranks, int engines) {
         this.engines = engines;
         leaving = new int[ranks];
         entering = new int[ranks];
@@ -25,12 +25,12 @@ final class CopyEngines {
 
     /** Receives the pairs of ranks whose waiting copies may have an engine now, because one end has become free. */
     @FunctionalInterface
-    interface Waiting {
+    public interface Waiting {
         void canStart(int from, int to);
     }
 
     /** Takes an engine at both ends and returns true; if one end has none, the copy waits and the result is false. */
-    boolean take(int from, int to) {
+    public boolean take(int from, int to) {
         boolean taken = leaving[from] < engines && entering[to] < engines;
         if (taken) {
             leaving[from]++;
@@ -45,7 +45,7 @@ final class CopyEngines {
     }
 
     /** Returns the engines of a copy, and reports each waiting copy that can start now. */
-    void free(int from, int to, Waiting waiting) {
+    public void free(int from, int to, Waiting waiting) {
         leaving[from]--;
         entering[to]--;
         for (int word = 0; word < words; word++) {

@@ -1,4 +1,4 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.nccl;
 
 /** The transport of data between devices that no NVLink connects. */
 public enum Transport {

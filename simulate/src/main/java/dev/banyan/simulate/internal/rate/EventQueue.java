@@ -1,23 +1,23 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 import java.util.Arrays;
 
 /** Events by time, in a binary heap that grows as needed; the order of equal times depends on the input alone. */
-final class EventQueue {
+public final class EventQueue {
     private long[] times = new long[64];
     private int[] events = new int[64];
     private int size;
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
         return size == 0;
     }
 
     /** Returns the time of the next event; the queue must not be empty. */
-    long nextTime() {
+    public long nextTime() {
         return times[0];
     }
 
-    void push(long time, int event) {
+    public void push(long time, int event) {
         if (size == times.length) {
             times = Arrays.copyOf(times, 2 * size);
             events = Arrays.copyOf(events, 2 * size);
@@ -37,7 +37,7 @@ final class EventQueue {
     }
 
     /** Removes and returns the next event; the queue must not be empty. */
-    int pop() {
+    public int pop() {
         int first = events[0];
         long time = times[--size];
         int event = events[size];

@@ -1,4 +1,4 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.nccl;
 
 import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
 import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;

@@ -1,10 +1,14 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Constant;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.Samples;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.stream.IntStream;

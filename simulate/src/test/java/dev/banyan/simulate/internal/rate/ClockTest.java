@@ -1,4 +1,4 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,10 +1,14 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.banyan.simulate.Constant;
+import dev.banyan.simulate.Job;
+import dev.banyan.simulate.Samples;
+import dev.banyan.simulate.Simulator;
 import dev.banyan.trees.network.Network;
 import java.io.IOException;
 import java.io.StringWriter;

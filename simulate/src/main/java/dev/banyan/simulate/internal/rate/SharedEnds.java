@@ -1,4 +1,4 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 import java.util.Arrays;
 
@@ -12,7 +12,7 @@ import java.util.Arrays;
  * <p>Source: the virtual time of A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to Flow Control
  * in Integrated Services Networks", IEEE/ACM Transactions on Networking 1(3), 1993, section II, per bottleneck.
  */
-final class SharedEnds {
+public final class SharedEnds {
     private static final long NEVER = Long.MAX_VALUE;
     private static final int ABSENT = -1;
 
@@ -55,7 +55,7 @@ final class SharedEnds {
      * @param path resources
      * @param resources number of resources
      */
-    SharedEnds(int[] pathStart, int[] path, int resources) {
+    public SharedEnds(int[] pathStart, int[] path, int resources) {
         int flows = pathStart.length - 1;
         clock = new double[resources];
         readAt = new long[resources];
@@ -76,31 +76,31 @@ final class SharedEnds {
         isStale = new boolean[resources];
     }
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
         return usedCount == 0;
     }
 
     /** Sets the bytes that a flow sends once it is {@linkplain #slow slowed} by a resource. */
-    void begin(int flow, double length) {
+    public void begin(int flow, double length) {
         bytes[flow] = length;
     }
 
     /** Gives a flow that has ended at this time more bytes to send; its bottleneck stays. */
-    void resume(int flow, double length, long now) {
+    public void resume(int flow, double length, long now) {
         int resource = resourceOf[flow];
         read(resource, now);
         sit(flow, resource, length);
     }
 
     /** A resource gives each of its flows another rate, in bytes per tick. */
-    void setLevel(int resource, double rate, long now) {
+    public void setLevel(int resource, double rate, long now) {
         read(resource, now);
         level[resource] = rate;
         expire(resource);
     }
 
     /** Makes a resource the bottleneck of a flow. */
-    void slow(int flow, int resource, long now) {
+    public void slow(int flow, int resource, long now) {
         read(resource, now);
         int seat = seatOf[flow];
         if (seat == ABSENT) {
@@ -187,7 +187,7 @@ final class SharedEnds {
     }
 
     /** Recomputes the next ends of resources that changed; all are later than the given time. */
-    void settle(long now) {
+    public void settle(long now) {
         for (int i = 0; i < staleCount; i++) {
             int resource = stale[i];
             isStale[resource] = false;
@@ -207,7 +207,7 @@ final class SharedEnds {
     }
 
     /** Returns the time of the next end, or the greatest long if no flow is left. */
-    long next() {
+    public long next() {
         return next;
     }
 
@@ -217,7 +217,7 @@ final class SharedEnds {
      * @param into where they are put from the start on
      * @return how many they are
      */
-    int take(long time, int[] into) {
+    public int take(long time, int[] into) {
         int taken = 0;
         if (time < next) {
             return taken;

@@ -1,23 +1,23 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.rate;
 
 /**
  * For each stream the operations that are ready, of which the least comes first: binary heaps in one array, with room
  * for every operation.
  */
-final class ReadyQueues {
+public final class ReadyQueues {
     private final int[] start;
     private final int[] waiting;
     private final int[] size;
 
     /** @param start where each stream's part begins, and the end of the last */
-    ReadyQueues(int[] start) {
+    public ReadyQueues(int[] start) {
         this.start = start;
         waiting = new int[start[start.length - 1]];
         size = new int[start.length - 1];
     }
 
     /** Marks an operation as ready: only its stream holds it back. */
-    void makeReady(int stream, int op) {
+    public void makeReady(int stream, int op) {
         int base = start[stream];
         int at = size[stream]++;
         while (at > 0) {
@@ -32,12 +32,12 @@ final class ReadyQueues {
     }
 
     /** Returns the next operation of a stream, or -1 if none can start. */
-    int next(int stream) {
+    public int next(int stream) {
         return size[stream] == 0 ? -1 : waiting[start[stream]];
     }
 
     /** Removes the operation that {@link #next} returned. */
-    void take(int stream) {
+    public void take(int stream) {
         int base = start[stream];
         int left = --size[stream];
         int op = waiting[base + left];

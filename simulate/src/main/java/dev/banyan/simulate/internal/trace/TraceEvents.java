@@ -1,4 +1,4 @@
-package dev.banyan.simulate;
+package dev.banyan.simulate.internal.trace;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
