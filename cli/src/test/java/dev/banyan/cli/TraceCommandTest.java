@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.banyan.dlc.DlcMessage;
-import dev.banyan.dlc.DlcReader;
 import dev.banyan.dlc.DlcTrace;
+import dev.banyan.dlc.internal.format.DlcMessage;
+import dev.banyan.dlc.internal.read.DlcReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.dlc.Replayed;
+import dev.banyan.dlc.internal.replay.Replayed;
 import java.io.PrintWriter;
 import java.util.List;
 

@@ -2,9 +2,9 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
-import dev.banyan.dlc.DlcReader;
-import dev.banyan.dlc.DlcRun;
 import dev.banyan.dlc.DlcTrace;
+import dev.banyan.dlc.internal.read.DlcReader;
+import dev.banyan.dlc.internal.run.DlcRun;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;

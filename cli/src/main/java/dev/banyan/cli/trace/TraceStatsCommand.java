@@ -4,7 +4,7 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.plot.PlotFile;
-import dev.banyan.dlc.DlcStatistics;
+import dev.banyan.dlc.internal.statistics.DlcStatistics;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -1,5 +1,9 @@
 package dev.banyan.dlc;
 
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcMessage;
+import dev.banyan.dlc.internal.format.DlcRecord;
+import dev.banyan.dlc.internal.format.DlcRole;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;

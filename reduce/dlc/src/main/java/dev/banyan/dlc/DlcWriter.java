@@ -1,12 +1,17 @@
 package dev.banyan.dlc;
 
+import dev.banyan.dlc.internal.format.DlcDependency;
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcMessage;
+import dev.banyan.dlc.internal.format.DlcRecord;
+import dev.banyan.dlc.internal.format.DlcSetup;
 import java.io.IOException;
 import java.io.Writer;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Writes traces as {@link DlcReader} reads them, column for column as the published ones are. */
-final class DlcWriter {
+/** Writes traces as {@code DlcReader} reads them, column for column as the published ones are. */
+public final class DlcWriter {
     static final String COLUMNS = String.join(
             "\t",
             "id",
@@ -21,9 +26,9 @@ final class DlcWriter {
             "time_sec",
             "time_usec",
             "id_dep");
-    static final String OPERATION = "OP:=";
-    static final String NOTHING = "-1";
-    static final long US_PER_SECOND = 1_000_000;
+    public static final String OPERATION = "OP:=";
+    public static final String NOTHING = "-1";
+    public static final long US_PER_SECOND = 1_000_000;
 
     private static final String SETUP_TAIL = "\t".repeat(6);
     private static final String CONVENTIONS = """

@@ -1,5 +1,12 @@
 package dev.banyan.dlc;
 
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcMessage;
+import dev.banyan.dlc.internal.format.DlcRole;
+import dev.banyan.dlc.internal.record.KeyRound;
+import dev.banyan.dlc.internal.record.RecordedRun;
+import dev.banyan.dlc.internal.record.ServerRecords;
+import dev.banyan.dlc.internal.record.WorkerRecords;
 import dev.banyan.kvstore.KeyInfo;
 import dev.banyan.kvstore.StoreListener;
 import dev.banyan.kvstore.StoreOperation;

@@ -5,6 +5,15 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.InputException;
+import dev.banyan.dlc.internal.format.DlcDependency;
+import dev.banyan.dlc.internal.format.DlcDependencyType;
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcMessage;
+import dev.banyan.dlc.internal.format.DlcOperation;
+import dev.banyan.dlc.internal.format.DlcOperationId;
+import dev.banyan.dlc.internal.format.DlcRecord;
+import dev.banyan.dlc.internal.format.DlcRole;
+import dev.banyan.dlc.internal.format.DlcSetup;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

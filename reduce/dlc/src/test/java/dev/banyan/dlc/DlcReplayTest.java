@@ -4,6 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcRole;
+import dev.banyan.dlc.internal.read.DlcReader;
+import dev.banyan.dlc.internal.replay.DlcReplay;
+import dev.banyan.dlc.internal.replay.Replayed;
+import dev.banyan.dlc.internal.run.DlcRun;
 import dev.banyan.simulate.Samples;
 import dev.banyan.simulate.Simulator;
 import dev.banyan.trees.network.Network;

@@ -1,5 +1,8 @@
 package dev.banyan.dlc;
 
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcRole;
+import dev.banyan.dlc.internal.read.DlcReader;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.StringWriter;

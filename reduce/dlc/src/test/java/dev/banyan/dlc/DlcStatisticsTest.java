@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.dlc.internal.format.DlcRole;
+import dev.banyan.dlc.internal.run.DlcRun;
+import dev.banyan.dlc.internal.statistics.DlcStatistics;
+import dev.banyan.dlc.internal.statistics.Overhead;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -3,6 +3,12 @@ package dev.banyan.dlc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
+import dev.banyan.dlc.internal.format.DlcHeader;
+import dev.banyan.dlc.internal.format.DlcMessage;
+import dev.banyan.dlc.internal.format.DlcRole;
+import dev.banyan.dlc.internal.run.DlcRun;
+import dev.banyan.dlc.internal.statistics.DlcStatistics;
+import dev.banyan.dlc.internal.statistics.Overhead;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.KeyInfo;

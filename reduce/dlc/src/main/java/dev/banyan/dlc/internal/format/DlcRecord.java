@@ -1,0 +1,16 @@
+package dev.banyan.dlc.internal.format;
+
+/** One line of a trace. */
+public sealed interface DlcRecord permits DlcMessage, DlcSetup {
+    /** Number of the record in its trace, as the file has it; some tracers give one twice. */
+    int id();
+
+    /** Node that sent the message. */
+    int src();
+
+    /** Node that received it. */
+    int dst();
+
+    /** Length of the message in bytes, with what its transport adds. */
+    long length();
+}
