@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /** Writes traces as {@code DlcReader} reads them, column for column as the published ones are. */
-public final class DlcWriter {
+final class DlcWriter {
     static final String COLUMNS = String.join(
             "\t",
             "id",
@@ -26,9 +26,6 @@ public final class DlcWriter {
             "time_sec",
             "time_usec",
             "id_dep");
-    public static final String OPERATION = "OP:=";
-    public static final String NOTHING = "-1";
-    public static final long US_PER_SECOND = 1_000_000;
 
     private static final String SETUP_TAIL = "\t".repeat(6);
     private static final String CONVENTIONS = """
@@ -78,21 +75,22 @@ public final class DlcWriter {
     private static String line(DlcRecord record) {
         String start = record.id() + "\t" + record.src() + "\t" + record.dst() + "\t" + record.length() + "\t";
         return switch (record) {
-            case DlcSetup setup -> start + DlcSetup.NUMBER + "\t" + OPERATION + " " + setup.command() + SETUP_TAIL;
+            case DlcSetup setup ->
+                start + DlcSetup.NUMBER + "\t" + DlcRecord.OPERATION + " " + setup.command() + SETUP_TAIL;
             case DlcMessage message ->
-                start + message.number() + "\t" + OPERATION + " "
+                start + message.number() + "\t" + DlcRecord.OPERATION + " "
                         + message.operation().label() + "\t"
                         + message.operationId() + "\t"
                         + message.dependencyType().number() + "\t"
-                        + message.delayUs() + "\t" + message.timeUs() / US_PER_SECOND + "\t"
-                        + message.timeUs() % US_PER_SECOND + "\t" + dependencies(message.dependencies());
+                        + message.delayUs() + "\t" + message.timeUs() / DlcRecord.US_PER_SECOND + "\t"
+                        + message.timeUs() % DlcRecord.US_PER_SECOND + "\t" + dependencies(message.dependencies());
         };
     }
 
     /** One operation stands alone; several, or one of all keys, in brackets, each with the mark that ends it. */
     private static String dependencies(List<DlcDependency> dependencies) {
         if (dependencies.isEmpty()) {
-            return NOTHING;
+            return DlcRecord.NOTHING;
         }
         if (dependencies.size() == 1 && dependencies.getFirst().key().isPresent()) {
             return dependencies.getFirst().toString();

@@ -2,6 +2,15 @@ package dev.banyan.dlc.internal.format;
 
 /** One line of a trace. */
 public sealed interface DlcRecord permits DlcMessage, DlcSetup {
+    /** What stands before the name of an operation. */
+    String OPERATION = "OP:=";
+
+    /** What stands in a column that has no value. */
+    String NOTHING = "-1";
+
+    /** Times are written as seconds and microseconds. */
+    long US_PER_SECOND = 1_000_000;
+
     /** Number of the record in its trace, as the file has it; some tracers give one twice. */
     int id();
 

@@ -1,6 +1,5 @@
 package dev.banyan.dlc.internal.read;
 
-import dev.banyan.dlc.DlcWriter;
 import dev.banyan.dlc.internal.format.DlcDependency;
 import dev.banyan.dlc.internal.format.DlcDependencyType;
 import dev.banyan.dlc.internal.format.DlcHeader;
@@ -43,10 +42,10 @@ final class DlcRecordParser {
         long length = line.number("length", 0, Long.MAX_VALUE);
         int number = (int) line.number("num_pp", Integer.MIN_VALUE, Integer.MAX_VALUE);
         String name = line.word();
-        if (name.equals(DlcWriter.OPERATION)) {
+        if (name.equals(DlcRecord.OPERATION)) {
             name = line.word();
-        } else if (name.startsWith(DlcWriter.OPERATION)) {
-            name = name.substring(DlcWriter.OPERATION.length());
+        } else if (name.startsWith(DlcRecord.OPERATION)) {
+            name = name.substring(DlcRecord.OPERATION.length());
         }
         Optional<DlcOperation> operation = DlcOperation.find(name);
         if (operation.isEmpty()) {
@@ -103,7 +102,7 @@ final class DlcRecordParser {
                 DlcDependencyType.of(line.number("dep_type", 0, DlcDependencyType.values().length - 1L));
         long delay = line.number("d_time", Long.MIN_VALUE, Long.MAX_VALUE);
         long seconds = line.number("time_sec", 0, Integer.MAX_VALUE);
-        long micros = line.number("time_usec", 0, DlcWriter.US_PER_SECOND - 1);
+        long micros = line.number("time_usec", 0, DlcRecord.US_PER_SECOND - 1);
         return new DlcMessage(
                 id,
                 src,
@@ -114,7 +113,7 @@ final class DlcRecordParser {
                 operationId,
                 type,
                 delay,
-                seconds * DlcWriter.US_PER_SECOND + micros,
+                seconds * DlcRecord.US_PER_SECOND + micros,
                 dependencies(line, operationId));
     }
 
@@ -145,7 +144,7 @@ final class DlcRecordParser {
         if (text.isEmpty()) {
             throw line.wrong("the line ends before its id_dep; write -1 if the operation waited for nothing");
         }
-        if (text.equals(DlcWriter.NOTHING)) {
+        if (text.equals(DlcRecord.NOTHING)) {
             return List.of();
         }
         boolean open = text.startsWith("(");
