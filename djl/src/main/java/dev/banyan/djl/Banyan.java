@@ -2,6 +2,10 @@ package dev.banyan.djl;
 
 import ai.djl.engine.Engine;
 import ai.djl.training.dataset.Dataset;
+import dev.banyan.djl.internal.data.DjlInternals;
+import dev.banyan.djl.internal.data.ShardedDataset;
+import dev.banyan.djl.internal.engine.BanyanEngine;
+import dev.banyan.djl.internal.processes.Launch;
 
 /**
  * Optional calls of a training program. A program needs none of them if {@code banyan-djl} is on the class path and

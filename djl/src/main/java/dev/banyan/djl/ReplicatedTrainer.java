@@ -12,6 +12,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.TrainingConfig;
 import ai.djl.training.dataset.Batch;
 import ai.djl.training.loss.Loss;
+import dev.banyan.djl.internal.data.Rows;
+import dev.banyan.djl.internal.server.BanyanParameterServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;

@@ -2,6 +2,8 @@ package dev.banyan.djl;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import dev.banyan.djl.internal.processes.JoinedGpus;
+import dev.banyan.djl.internal.processes.Processes;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -10,6 +10,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.loss.Loss;
+import dev.banyan.djl.internal.engine.GlobalEvaluators;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

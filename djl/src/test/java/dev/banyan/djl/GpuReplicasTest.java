@@ -12,6 +12,8 @@ import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.djl.internal.server.GpuParameterServer;
+import dev.banyan.djl.internal.server.GpuReplicas;
 import dev.banyan.test.TestProcess;
 import java.util.ArrayList;
 import java.util.List;

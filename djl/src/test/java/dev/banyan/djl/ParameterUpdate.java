@@ -9,6 +9,7 @@ import ai.djl.training.LocalParameterServer;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
+import dev.banyan.djl.internal.server.BanyanParameterServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -22,6 +22,7 @@ import ai.djl.training.dataset.Batch;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
+import dev.banyan.djl.internal.torch.TorchMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;

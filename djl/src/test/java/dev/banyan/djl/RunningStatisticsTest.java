@@ -11,6 +11,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.BatchNorm;
+import dev.banyan.djl.internal.engine.RunningStatistics;
 import org.junit.jupiter.api.Test;
 
 class RunningStatisticsTest {
