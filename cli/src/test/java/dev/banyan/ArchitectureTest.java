@@ -35,7 +35,11 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
             .that()
-            .resideInAnyPackage("dev.banyan.reduce.backend..", "dev.banyan.reduce.host..", "dev.banyan.cuda..")
+            .resideInAnyPackage(
+                    "dev.banyan.reduce.backend..",
+                    "dev.banyan.reduce.host..",
+                    "dev.banyan.reduce.internal..",
+                    "dev.banyan.cuda..")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.schedule.algorithm..");

@@ -80,14 +80,6 @@ class LauncherIT {
         assertThat(run.err()).isEmpty();
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"--nonsense", "-b 1X", "-b 4K -e 1K", "--machine none", "-m p3.8xlarge --devices 9"})
-    void refusalsDoNotBeginWithAWarningOfIncubatorModules(String arguments) throws Exception {
-        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' bench " + arguments);
-        assertThat(run.status()).as(run.err()).isEqualTo(2);
-        assertThat(run.err()).startsWith("banyan: ").doesNotContain("incubator");
-    }
-
     /** The loop written by hand, of 8 ranks, needs the module. Standard input can be read once only. */
     @ParameterizedTest
     @ValueSource(strings = {"--machine p3.16xlarge", "--machine -"})

@@ -77,19 +77,13 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     private final long[] jobEnd;
     private final List<List<Integer>> jobFollowers;
 
-    Engine(
-            List<Job> jobs,
-            Wiring wiring,
-            Workload work,
-            Profile profile,
-            StreamOrder order,
-            @Nullable SimulationListener listener) {
+    Engine(List<Job> jobs, Wiring wiring, Workload work, Profile profile, @Nullable SimulationListener listener) {
         this.jobs = jobs;
         this.wiring = wiring;
         this.work = work;
         this.listener = listener;
         shares = new FairShares(wiring.pathStart, wiring.path, wiring.capacity, wiring.queueing);
-        queues = new ReadyQueues(order, work.queueStart);
+        queues = new ReadyQueues(work.queueStart);
         launch = Clock.ofUs(profile.get(Constant.LAUNCH_US));
         kernel = Clock.ofUs(profile.get(Constant.KERNEL_US));
         issue = Clock.ofUs(profile.get(Constant.ISSUE_US));
@@ -169,10 +163,8 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
         jobEnd[job] = begin;
         for (int step = work.jobStart[job]; step < work.jobStart[job + 1]; step++) {
             for (int op = work.opStart[step]; op < work.opStart[step + 1]; op++) {
-                int stream = work.streamOfOp[op];
-                queues.issue(stream, op);
                 if (issue > 0) {
-                    int rank = wiring.to(stream);
+                    int rank = wiring.to(work.streamOfOp[op]);
                     rankFree[rank] = Math.max(rankFree[rank], begin) + issue;
                     issued[op] = rankFree[rank];
                 }

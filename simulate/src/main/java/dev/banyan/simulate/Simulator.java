@@ -26,9 +26,11 @@ import org.jspecify.annotations.Nullable;
  *       then (LogGP: A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, "LogGP: incorporating long messages
  *       into the LogP model", J. Parallel Distrib. Comput. 44 (1997), <a
  *       href="https://doi.org/10.1006/jpdc.1997.1346">doi:10.1006/jpdc.1997.1346</a>).
- *   <li>Copies of one directed pair of ranks are sent one after another, and so are a device's kernels, in a
- *       {@link StreamOrder}. A launch takes a time from when the operation could begin; it goes on while the
- *       stream still works on the one before, but two of a stream are never closer than that time.
+ *   <li>Copies of one directed pair of ranks are sent one after another, and so are a device's kernels: the first, in
+ *       the order of jobs, chunks and steps, of those that nothing holds back. CUDA has no such queue, but a stream for
+ *       each tree, way and pair of ranks, or branches of a graph, come close. A launch takes a time from when the
+ *       operation could begin; it goes on while the stream still works on the one before, but two of a stream are
+ *       never closer than that time.
  *   <li>No more copies leave a device at once, or enter it, than it has copy engines; who has waited in
  *       earlier jobs, chunks and steps goes first.
  *   <li>A kernel takes its latency and then moves its k sources and its target through the device's memory.
@@ -46,10 +48,9 @@ import org.jspecify.annotations.Nullable;
 public final class Simulator {
     private final Wiring wiring;
     private final Profile profile;
-    private final StreamOrder order;
 
     /**
-     * A simulator of an executor that lets no copy wait behind one that can't begin.
+     * Creates a simulator of an executor that lets no copy wait behind one that can't begin.
      *
      * @param network the links
      * @param links the paths of pairs that don't go the usual way
@@ -57,17 +58,7 @@ public final class Simulator {
      * @throws IllegalArgumentException if a path takes links that the network doesn't have
      */
     public Simulator(Network network, List<LogicalLink> links, Profile profile) {
-        this(network, links, profile, StreamOrder.READY_FIRST);
-    }
-
-    /**
-     * As above.
-     *
-     * @param order which operation of a stream comes next
-     */
-    public Simulator(Network network, List<LogicalLink> links, Profile profile, StreamOrder order) {
         this.profile = Objects.requireNonNull(profile, "profile");
-        this.order = Objects.requireNonNull(order, "order");
         wiring = new Wiring(network, links, profile);
     }
 
@@ -104,6 +95,6 @@ public final class Simulator {
                 }
             }
         }
-        return new Engine(jobs, wiring, Workload.of(jobs, wiring), profile, order, listener).run();
+        return new Engine(jobs, wiring, Workload.of(jobs, wiring), profile, listener).run();
     }
 }

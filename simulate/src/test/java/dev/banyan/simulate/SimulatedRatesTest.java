@@ -139,21 +139,4 @@ class SimulatedRatesTest {
         double bound = byLoads(network, forest) * profile.efficiency(Link.Kind.NVLINK);
         assertThat(rate / bound).isBetween(0.97, 1.0);
     }
-
-    /** A chunk that waits for its own way down must not hold back the next chunk's way up. */
-    @Test
-    void oneStreamPerPairInOrderOfIssueStallsTreesThatShareLinks() {
-        Machine machine = preset("p3.16xlarge");
-        Forest forest = new KernighanLin().generate(LinkMatrix.of(machine), 0, 1, 2, 3, 4, 5, 6, 7);
-        CollectiveAlgorithm algorithm = new ForestAlgorithm("multi-tree", forest);
-        Network network = Network.of(machine);
-        Profile profile = Profiles.of(machine);
-        double stalled = new Simulator(network, List.of(), profile, StreamOrder.AS_ISSUED)
-                .run(allReduce(algorithm, GIB, 1 << 20))
-                .endUs();
-        double free = new Simulator(network, List.of(), profile)
-                .run(allReduce(algorithm, GIB, 1 << 20))
-                .endUs();
-        assertThat(stalled / free).isGreaterThan(2);
-    }
 }

@@ -39,9 +39,9 @@ class SimulatorPropertyTest {
         }
     }
 
-    private record Case(Network network, Profile profile, StreamOrder order, List<Job> jobs) {
+    private record Case(Network network, Profile profile, List<Job> jobs) {
         private Simulation run(SimulationListener log) {
-            return new Simulator(network, List.of(), profile, order).run(jobs, log);
+            return new Simulator(network, List.of(), profile).run(jobs, log);
         }
     }
 
@@ -58,11 +58,7 @@ class SimulatorPropertyTest {
             }
             jobs.add(new Job(Samples.randomSchedule(ranks, random), random.nextInt(2) * 100.0, after));
         }
-        return new Case(
-                Samples.random(random, ranks),
-                Samples.randomProfile(random),
-                random.nextBoolean() ? StreamOrder.READY_FIRST : StreamOrder.AS_ISSUED,
-                jobs);
+        return new Case(Samples.random(random, ranks), Samples.randomProfile(random), jobs);
     }
 
     static IntStream seeds() {

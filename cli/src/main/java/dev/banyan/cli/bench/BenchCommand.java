@@ -30,7 +30,6 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.IExitCodeGenerator;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -61,8 +60,7 @@ import picocli.CommandLine.Option;
             "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
-public final class BenchCommand extends Subcommand implements IExitCodeGenerator {
-    private static final int VECTORS_WANTED = 75;
+public final class BenchCommand extends Subcommand {
     private static final ByteSize FIRST = ByteSize.parse("8");
     private static final ByteSize LAST = ByteSize.parse("128M");
     private static final ByteSize SHORT_FIRST = ByteSize.parse("1K");
@@ -231,8 +229,6 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
     private @Nullable PlotFile plot;
 
-    private boolean vectorsWanted;
-
     /** Registers the types that options of benchmarks have. */
     public static void registerConverters(Converters converters) {
         converters.add(ElementTypes.class, "element type", ElementTypes.named());
@@ -256,11 +252,6 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
             machine.takeFirst(gpus, "-g");
         }
         Config config = Config.load();
-        if (backend == BenchBackend.HOST && Boolean.getBoolean("banyan.asksForVectors")) {
-            refuseWrongMachine(workload);
-            vectorsWanted = true;
-            return;
-        }
         Reporter reporter = new Reporter(out(), err(), format, plot, this::answer);
         long wrong;
         try {
@@ -321,28 +312,6 @@ public final class BenchCommand extends Subcommand implements IExitCodeGenerator
                         reporter);
             }
         };
-    }
-
-    /** Returns what tells the launcher to run the command again with the module of the vector kernels, or 0. */
-    @Override
-    public int getExitCode() {
-        return vectorsWanted ? VECTORS_WANTED : 0;
-    }
-
-    private void refuseWrongMachine(@Nullable Workload workload) {
-        if (machine.isStandardInput()) {
-            return;
-        }
-        if (store != null && WorldBench.TYPES.contains(store)) {
-            machine.choose(Objects.requireNonNullElse(localDevices, 1));
-            return;
-        }
-        int ranks = machine.choose(Objects.requireNonNullElse(processes, 2))
-                .machine()
-                .size();
-        if (workload == null) {
-            sweeps(Objects.requireNonNullElse(processes, ranks));
-        }
     }
 
     /** Starts the processes, or does the part of one of them. Returns the number of wrong elements. */

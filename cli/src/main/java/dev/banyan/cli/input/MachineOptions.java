@@ -107,7 +107,7 @@ public final class MachineOptions {
     }
 
     /** Whether the machine is described on standard input, which can be read once. */
-    public boolean isStandardInput() {
+    private boolean isStandardInput() {
         return "-".equals(machine);
     }
 

@@ -92,6 +92,10 @@ public final class CudaBackend implements Backend, JoinableBackend {
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
     private final LaunchQueue queue;
+    private final GraphLauncher graphLauncher;
+    private final ProgramLauncher programLauncher;
+    private final NcclLauncher nccl;
+    private final UpdateLauncher updates;
 
     /**
      * @param devices the device of each rank, as the driver counts them; at least one
@@ -144,22 +148,31 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos, clock);
                     lanes.put(device, lane);
-                    device.makeOne(lane);
+                    device.makeOne(word -> lane.fill(word, 1, 1));
                 }
                 return company.pieces(ranks, lanes);
             });
             programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
-            queue = CallerContext.keep(
+            BufferAccess access = new BufferAccess(memory);
+            List<CudaDevice> devices = List.copyOf(lanes.keySet());
+            queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, company, tuning.watcher());
+            graphLauncher = queue.attach(CallerContext.keep(
+                    ranks.leader(), () -> new GraphLauncher(ranks.leader(), queue, access, tuning.graphNodes())));
+            programLauncher = queue.attach(CallerContext.keep(
                     ranks.leader(),
-                    () -> new LaunchQueue(
-                            ranks,
-                            lanes.keySet(),
+                    () -> new ProgramLauncher(
+                            devices,
+                            queue,
+                            access,
                             programMemory,
-                            new BufferAccess(memory),
                             timeoutNanos,
-                            tuning,
-                            company,
-                            this::giveBack));
+                            clock,
+                            tuning.firstFlag(),
+                            tuning.launchThreads() == Tuning.FITTING
+                                    ? LaunchThreads.fitting(devices.size())
+                                    : tuning.launchThreads())));
+            nccl = new NcclLauncher(ranks.held(), devices, queue, programLauncher, tuning.ncclLibrary(), timeoutNanos);
+            updates = new UpdateLauncher(ranks, devices, queue, programLauncher);
         } catch (Throwable e) {
             UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), clock, timeoutNanos);
             throw e;
@@ -311,8 +324,14 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 plans.askPeers(schedule, type, op);
             }
             return queue.add(() -> program == null
-                    ? new CudaExecutable(queue, plans.plan(schedule, type, op))
-                    : new ProgramExecutable(queue, program, ranks.size(), Math.ceilDiv(timeoutNanos, 1_000_000)));
+                    ? new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op))
+                    : new ProgramExecutable(
+                            queue,
+                            programLauncher,
+                            programs,
+                            program,
+                            ranks.size(),
+                            Math.ceilDiv(timeoutNanos, 1_000_000)));
         } catch (CudaException e) {
             throw queue.brokenBy(e);
         } catch (IllegalStateException | CollectiveTimeoutException e) {
@@ -336,8 +355,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         try {
             return CallerContext.keep(
                     ranks.leader(),
-                    () -> queue.nccl()
-                            .open()
+                    () -> nccl.open()
                             .refusal(request.collective(), request.type(), request.op())
                             .orElse(null));
         } catch (CudaException e) {
@@ -351,7 +369,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         if (refusal != null) {
             throw new UnsupportedOperationException(refusal);
         }
-        return queue.add(() -> new NcclExecutable(queue, ranks.held(), request));
+        return queue.add(() -> new NcclExecutable(queue, nccl, ranks.held(), request));
     }
 
     /** Returns the schedule as a device program, or null if a graph is to run it. */
@@ -385,28 +403,18 @@ public final class CudaBackend implements Backend, JoinableBackend {
         }
     }
 
-    /** Takes back what an executable has alone; nothing of it runs. */
-    private void giveBack(Executable executable) {
-        switch (executable) {
-            case ProgramExecutable program -> programs.close(program.plan());
-            case CudaExecutable graph -> plans.close(graph.plan());
-            case NcclExecutable _ -> {} // NCCL's communicators serve all calls.
-            default -> throw new IllegalArgumentException("an executable of another backend");
-        }
-    }
-
     /**
      * {@inheritDoc} Calls that run as kernels, with one type and operation, and that touch no buffer together, are one
      * launch on each device. Where several processes hold the ranks, each call is a launch.
      */
     @Override
     public Group group() {
-        return company.isAlone() ? queue.group() : Backend.super.group();
+        return company.isAlone() ? queue.open(new ProgramGroup(queue, programLauncher)) : Backend.super.group();
     }
 
     @Override
-    public void update(List<ParameterUpdate> updates, Completion completion) {
-        queue.update(updates, completion);
+    public void update(List<ParameterUpdate> all, Completion completion) {
+        updates.start(all, completion);
     }
 
     /** Returns whether the backend is not known to have nothing to do on its devices. */
@@ -515,8 +523,8 @@ public final class CudaBackend implements Backend, JoinableBackend {
     private void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.leader().tryEnter();
-        List<Integer> results = new ArrayList<>();
-        results.addAll(queue.free());
+        nccl.free();
+        List<Integer> results = new ArrayList<>(queue.free());
         results.addAll(memory.free());
         results.addAll(plans.free(sound));
         results.addAll(programs.free(sound));

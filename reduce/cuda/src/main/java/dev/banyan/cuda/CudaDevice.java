@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -124,13 +125,17 @@ final class CudaDevice implements AutoCloseable {
         return new Loaded(module, function);
     }
 
-    /** Allocates the word that {@link #one} is the address of. */
-    void makeOne(CopyLane lane) {
+    /**
+     * Allocates the word that {@link #one} is the address of.
+     *
+     * @param setting sets it to 1
+     */
+    void makeOne(Consumer<DeviceAddress> setting) {
         enter();
         DeviceAddress word = new DeviceAddress();
         Cuda.check(JCudaDriver.cuMemAlloc(word, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
         one = word;
-        lane.fill(word, 1, 1);
+        setting.accept(word);
     }
 
     /** Returns the address of a 32-bit 1 in the device's memory. */

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Completion;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.LongBuffer;
@@ -10,19 +11,39 @@ import org.jspecify.annotations.Nullable;
 
 /** A plan on its backend. {@link #abort} does nothing, as the driver cannot end a graph early. */
 final class CudaExecutable extends QueuedExecutable {
+    private final GraphLauncher launcher;
+    private final PlanMaker plans;
     private final GraphPlan plan;
     private final MemorySegment marks;
     /** The key of the last run: a training step uses the same buffers again and again. */
     private GraphCache.@Nullable Key lastKey;
 
-    CudaExecutable(LaunchQueue queue, GraphPlan plan) {
+    /** @param plans takes the plan back */
+    CudaExecutable(LaunchQueue queue, GraphLauncher launcher, PlanMaker plans, GraphPlan plan) {
         super(queue, plan.devices().size(), plan.routes().isEmpty());
+        this.launcher = launcher;
+        this.plans = plans;
         this.plan = plan;
         marks = plan.markBlock().memory();
     }
 
-    GraphPlan plan() {
-        return plan;
+    @Override
+    void launch(
+            @Nullable Gathering open,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
+        if (open != null) {
+            open.flush();
+        }
+        launcher.start(this, key(inputs, outputs), callers, completion);
+    }
+
+    @Override
+    void free() {
+        launcher.forget(this);
+        plans.close(plan);
     }
 
     String name() {
@@ -30,7 +51,7 @@ final class CudaExecutable extends QueuedExecutable {
     }
 
     /** Returns what the graph for these buffers depends on; the same object as before where they are the same. */
-    GraphCache.Key key(MemorySegment[] inputs, MemorySegment[] outputs) {
+    private GraphCache.Key key(MemorySegment[] inputs, MemorySegment[] outputs) {
         GraphCache.Key key = lastKey;
         if (key == null || !isOf(key.addresses(), inputs, outputs)) {
             long[] addresses = new long[2 * inputs.length];

@@ -1,31 +1,51 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Completion;
+import java.util.ArrayList;
 import java.util.List;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 
-/** Launches graphs, one behind the other, in a stream of the first device. Used by one thread at a time. */
-final class GraphLauncher {
+/**
+ * Launches graphs, one behind the other, in a stream of the first device. It keeps the graphs of all executables of a
+ * backend.
+ */
+final class GraphLauncher implements Launcher {
+    private final LaunchQueue queue;
+    private final BufferAccess access;
+    private final GraphCache graphs;
     private final CudaDevice first;
     private final DriverObjects objects;
     private final Pool<CUevent> events;
     private final CUstream stream;
 
-    GraphLauncher(CudaDevice first) {
+    /**
+     * @param access checks and opens buffers
+     * @param mostNodes bound of the nodes of all graphs
+     */
+    GraphLauncher(CudaDevice first, LaunchQueue queue, BufferAccess access, int mostNodes) {
         this.first = first;
+        this.queue = queue;
+        this.access = access;
+        graphs = new GraphCache(
+                mostNodes,
+                graph -> queue.isInFlight(run ->
+                        run instanceof GraphRun ofGraph && ofGraph.graph().equals(graph)));
         objects = new DriverObjects(first);
         events = new Pool<>(objects::event);
         stream = objects.stream();
     }
 
-    CUstream stream() {
+    @Override
+    public CUstream stream(CudaDevice device) {
         return stream;
     }
 
-    /** Lets what is launched from now on wait for events. */
-    void waitFor(List<CUevent> ended) {
+    @Override
+    public void waitFor(List<CUevent> ended) {
         first.enter();
         for (CUevent event : ended) {
             Cuda.check(JCudaDriver.cuStreamWaitEvent(stream, event, 0), "cuStreamWaitEvent in the stream of graphs");
@@ -33,12 +53,29 @@ final class GraphLauncher {
     }
 
     /**
-     * Launches a graph.
+     * Launches the graph of a key, which is built where there is none.
      *
-     * @param marksInUse whether an earlier run of the executable may still set its marks
      * @throws CudaException if the driver refuses that
      */
-    GraphRun launch(CudaExecutable executable, Graph graph, boolean marksInUse) {
+    void start(CudaExecutable executable, GraphCache.Key key, @Nullable CudaStreams callers, Completion completion) {
+        queue.launch(
+                this,
+                () -> {
+                    Graph graph = graphs.get(key, () -> executable.build(key, access));
+                    return launch(executable, graph, queue.each(executable, run -> ((GraphRun) run).loseMarks()));
+                },
+                device -> executable.firstUnfinished(device).failing(executable.name()),
+                callers,
+                completion);
+    }
+
+    /** Destroys the graphs of an executable, none of which is in flight. */
+    void forget(CudaExecutable executable) {
+        graphs.remove(executable);
+    }
+
+    /** @param marksInUse whether an earlier run of the executable may still set its marks */
+    private GraphRun launch(CudaExecutable executable, Graph graph, boolean marksInUse) {
         CUevent event = events.take();
         first.enter();
         executable.clearMarks(marksInUse, stream);
@@ -47,17 +84,15 @@ final class GraphLauncher {
         return new GraphRun(executable, graph, event, events);
     }
 
-    /** Returns whether the stream is not known to have come to its end. */
-    boolean isBusy() {
+    @Override
+    public boolean isBusy() {
         return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }
 
-    /**
-     * Frees the stream and the events; nothing runs.
-     *
-     * @return results of the driver
-     */
-    List<Integer> free() {
-        return objects.free();
+    @Override
+    public List<Integer> free() {
+        List<Integer> results = new ArrayList<>(graphs.free());
+        results.addAll(objects.free());
+        return results;
     }
 }

@@ -44,6 +44,11 @@ final class GraphRun extends Run {
         return ended;
     }
 
+    @Override
+    CUevent ended(CudaDevice device) {
+        return ended.getFirst();
+    }
+
     /** Leaves the marks to a later run of the executable, which may have cleared them. */
     void loseMarks() {
         hasMarks = false;

@@ -1,19 +1,24 @@
 package dev.banyan.cuda;
 
 import dev.banyan.nccl.internal.NcclOperation;
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A collective of NCCL on its backend. */
 final class NcclExecutable extends QueuedExecutable {
+    private final NcclLauncher launcher;
     private final List<CudaDevice> ranks;
     private final NcclOperation operation;
     private volatile boolean aborted;
 
-    NcclExecutable(LaunchQueue queue, List<CudaDevice> ranks, NcclRequest request) {
+    NcclExecutable(LaunchQueue queue, NcclLauncher launcher, List<CudaDevice> ranks, NcclRequest request) {
         super(queue, ranks.size(), request.count() == 0);
+        this.launcher = launcher;
         this.ranks = ranks;
         operation = new NcclOperation(
                 request.collective(), request.root(), request.count(), request.type(), request.op(), request.inPlace());
@@ -24,6 +29,23 @@ final class NcclExecutable extends QueuedExecutable {
         aborted = true;
         stopRuns();
     }
+
+    @Override
+    void launch(
+            @Nullable Gathering open,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
+        if (open != null) {
+            open.flush();
+        }
+        launcher.start(this, addresses(inputs), addresses(outputs), callers, completion);
+    }
+
+    /** Does nothing: NCCL's communicators serve all calls. */
+    @Override
+    void free() {}
 
     NcclOperation operation() {
         return operation;

@@ -3,12 +3,12 @@ package dev.banyan.cuda;
 import dev.banyan.nccl.internal.NcclCommunicators;
 import dev.banyan.nccl.internal.NcclException;
 import dev.banyan.nccl.internal.NcclLibrary;
+import dev.banyan.reduce.backend.Completion;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import jcuda.driver.CUevent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +23,7 @@ final class NcclLauncher {
 
     private final List<CudaDevice> ranks;
     private final List<CudaDevice> devices;
+    private final LaunchQueue queue;
     private final ProgramLauncher programs;
     private final @Nullable String file;
     private final long timeToOpenNanos;
@@ -45,11 +46,13 @@ final class NcclLauncher {
     NcclLauncher(
             List<CudaDevice> ranks,
             List<CudaDevice> devices,
+            LaunchQueue queue,
             ProgramLauncher programs,
             @Nullable String file,
             long timeoutNanos) {
         this.ranks = ranks;
         this.devices = devices;
+        this.queue = queue;
         this.programs = programs;
         this.file = file;
         timeToOpenNanos = Math.max(timeoutNanos, LEAST_TIME_TO_OPEN_NANOS);
@@ -110,13 +113,23 @@ final class NcclLauncher {
     }
 
     /**
-     * Launches a collective.
+     * Launches a collective behind the runs before.
      *
      * @param inputs address of each rank's input
      * @param outputs address of each rank's output; in place, of its only buffer
      * @throws CudaException if NCCL refuses that; what it has launched is asked to end
      */
-    NcclRun launch(NcclExecutable executable, long[] inputs, long[] outputs) {
+    void start(
+            NcclExecutable executable,
+            long[] inputs,
+            long[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
+        executable.check(programs.access(), inputs, outputs);
+        queue.launch(programs, () -> launch(executable, inputs, outputs), callers, completion);
+    }
+
+    private NcclRun launch(NcclExecutable executable, long[] inputs, long[] outputs) {
         NcclCommunicators opened = opened();
         try {
             programs.inOneOrder(() -> opened.start(executable.operation(), inputs, outputs, streams));
@@ -152,11 +165,6 @@ final class NcclLauncher {
     /** Returns the device of each event behind a run. */
     List<CudaDevice> devices() {
         return devices;
-    }
-
-    /** Returns the event behind a run on a device. */
-    CUevent ended(NcclRun run, CudaDevice device) {
-        return run.ended().get(devices.indexOf(device));
     }
 
     /** Keeps a run for a later launch. */

@@ -59,6 +59,11 @@ final class NcclRun extends Run {
     }
 
     @Override
+    CUevent ended(CudaDevice device) {
+        return ended.get(launcher.devices().indexOf(device));
+    }
+
+    @Override
     int result() {
         int reached = reached();
         if (!isStopping && (reached == CUresult.CUDA_SUCCESS || isTimeToAsk())) {

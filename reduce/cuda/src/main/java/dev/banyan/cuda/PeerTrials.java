@@ -1,7 +1,5 @@
 package dev.banyan.cuda;
 
-import dev.banyan.schedule.type.ReduceOp;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -9,16 +7,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
-import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.LongSupplier;
-import jcuda.NativePointerObject;
-import jcuda.Pointer;
-import jcuda.driver.CUfunction;
 import jcuda.driver.CUresult;
-import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,11 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 final class PeerTrials {
     private static final Logger LOG = LoggerFactory.getLogger(PeerTrials.class);
-    private static final int BYTES = 64 << 10;
     /** Far more than 64 KiB take on a device that is busy with other collectives. */
     private static final long MOST_NANOS = 2_000_000_000L;
-    /** The greater one of two words, which are the same word of the peer. */
-    private static final Kernel.Reduce LOAD = new Kernel.Reduce(ReduceOp.MAX, Element.I32, 2);
 
     private static final String REDIRECTION_REMEDY =
             "turn off PCIe access control (ACS) and the IOMMU, or give the IOMMU the mode of pass-through";
@@ -56,7 +46,7 @@ final class PeerTrials {
     /** Enablings that did not end in time. */
     private final Queue<CompletableFuture<Integer>> late = new ConcurrentLinkedQueue<>();
     /** The memory and stream with which a device is tried. */
-    private final Map<CudaDevice, Side> sides = new ConcurrentHashMap<>();
+    private final Map<CudaDevice, TrialSide> sides = new ConcurrentHashMap<>();
 
     /**
      * @param timeoutNanos how long a collective may take
@@ -67,55 +57,6 @@ final class PeerTrials {
         this.tries = tries;
         this.clock = clock;
         deadlineNanos = Math.min(timeoutNanos, MOST_NANOS);
-    }
-
-    /** All that a device needs for its trials: nothing is made after their first copy. */
-    private static final class Side {
-        final CudaDevice device;
-        final DriverObjects objects;
-        final CUstream stream;
-        final DeviceAddress sent;
-        final DeviceAddress received;
-        final HostBlock host;
-        final CUfunction load;
-
-        Side(CudaDevice device) {
-            this.device = device;
-            objects = new DriverObjects(device);
-            try {
-                stream = objects.stream();
-                sent = objects.memory(BYTES);
-                received = objects.memory(BYTES);
-                host = objects.pinned(BYTES);
-                load = device.function(LOAD);
-            } catch (Throwable e) {
-                objects.free();
-                throw e;
-            }
-        }
-
-        void check(int result, String what) {
-            Cuda.check(result, what + " on device " + device.ordinal());
-        }
-
-        /** Sends bytes that no other trial sends. */
-        void send(long seed) {
-            SplittableRandom random = new SplittableRandom(seed);
-            for (long at = 0; at < BYTES; at += Long.BYTES) {
-                host.memory().set(ValueLayout.JAVA_LONG_UNALIGNED, at, random.nextLong());
-            }
-            device.enter();
-            check(JCudaDriver.cuMemcpyHtoDAsync(sent, host.pointer(), BYTES, stream), "cuMemcpyHtoDAsync");
-        }
-
-        void receive() {
-            device.enter();
-            check(JCudaDriver.cuMemcpyDtoHAsync(host.pointer(), received, BYTES, stream), "cuMemcpyDtoHAsync");
-        }
-
-        boolean isBusy() {
-            return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
-        }
     }
 
     /** The deadline has passed. */
@@ -190,11 +131,11 @@ final class PeerTrials {
     }
 
     private boolean tryOut(CudaDevice from, CudaDevice to) {
-        Side near = sides.computeIfAbsent(from, Side::new);
-        Side far = sides.computeIfAbsent(to, Side::new);
+        TrialSide near = sides.computeIfAbsent(from, TrialSide::new);
+        TrialSide far = sides.computeIfAbsent(to, TrialSide::new);
         boolean works = false;
         try {
-            works = copyArrives(near, far) && loadArrives(near, far);
+            works = copyArrives(from, near, far) && loadArrives(near, to, far);
             if (!works) {
                 LOG.warn(
                         "peer access between devices {} and {} does not work (other bytes arrive than were sent);"
@@ -213,49 +154,35 @@ final class PeerTrials {
         return works;
     }
 
-    private boolean copyArrives(Side near, Side far) {
-        near.send(near.device.ordinal());
-        near.check(
-                JCudaDriver.cuMemcpyDtoDAsync(far.received, near.sent, BYTES, near.stream),
-                "cuMemcpyDtoDAsync to device " + far.device.ordinal());
+    private boolean copyArrives(CudaDevice from, TrialSide near, TrialSide far) {
+        near.send(from.ordinal());
+        near.copyTo(far);
         await(near);
-        far.receive();
+        far.receive(far.received());
         await(far);
-        return far.host.memory().mismatch(near.host.memory()) < 0;
+        return far.holds(from.ordinal());
     }
 
-    private boolean loadArrives(Side near, Side far) {
-        far.send(-1 - far.device.ordinal());
+    private boolean loadArrives(TrialSide near, CudaDevice to, TrialSide far) {
+        long seed = -1 - to.ordinal();
+        far.send(seed);
         await(far);
-        near.device.enter();
-        int blocks = BYTES / (LOAD.bytesPerThread() * Kernel.BLOCK);
-        Pointer parameters = Pointer.to(
-                (NativePointerObject) Pointer.to(near.received),
-                Pointer.to(far.sent),
-                Pointer.to(far.sent),
-                Pointer.to(new long[] {BYTES / LOAD.element().bytes()}),
-                Pointer.to(new int[] {1}));
-        near.check(
-                JCudaDriver.cuLaunchKernel(
-                        near.load, blocks, 1, 1, Kernel.BLOCK, 1, 1, 0, near.stream, parameters, null),
-                "cuLaunchKernel of " + LOAD.name());
-        near.receive();
+        near.copyByKernel(near.received(), far.sent());
+        near.receive(near.received());
         await(near);
-        return near.host.memory().mismatch(far.host.memory()) < 0;
+        return near.holds(seed);
     }
 
-    private void await(Side side) {
-        int result = Waiting.until(() -> JCudaDriver.cuStreamQuery(side.stream), clock, deadlineNanos);
-        if (result == CUresult.CUDA_ERROR_NOT_READY) {
+    private void await(TrialSide side) {
+        if (!side.await(clock, deadlineNanos)) {
             throw new LateException();
         }
-        side.check(result, "a trial of peer access");
     }
 
     /** Returns whether an enabling or a trial is not known to have ended. */
     boolean isBusy() {
         return late.stream().anyMatch(call -> !call.isDone())
-                || sides.values().stream().anyMatch(Side::isBusy);
+                || sides.values().stream().anyMatch(TrialSide::isBusy);
     }
 
     /**
@@ -265,7 +192,7 @@ final class PeerTrials {
      */
     List<Integer> free() {
         List<Integer> results = new ArrayList<>();
-        sides.values().forEach(side -> results.addAll(side.objects.free()));
+        sides.values().forEach(side -> results.addAll(side.free()));
         sides.clear();
         return results;
     }

@@ -1,14 +1,18 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Completion;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A device program on its backend. */
 final class ProgramExecutable extends QueuedExecutable {
     /** As many tensors of a network have one shape, or a few more. */
     private static final int MOST_KNOWN = 64;
 
+    private final ProgramLauncher launcher;
+    private final ProgramPlanner programs;
     private final ProgramPlan plan;
     private final long timeoutMillis;
     private volatile boolean aborted;
@@ -19,8 +23,17 @@ final class ProgramExecutable extends QueuedExecutable {
     /** The number of frees of memory up to the last check of the known buffers. */
     private long frees;
 
-    ProgramExecutable(LaunchQueue queue, ProgramPlan plan, int ranks, long timeoutMillis) {
+    /** @param programs takes the plan back */
+    ProgramExecutable(
+            LaunchQueue queue,
+            ProgramLauncher launcher,
+            ProgramPlanner programs,
+            ProgramPlan plan,
+            int ranks,
+            long timeoutMillis) {
         super(queue, ranks, plan.program().lanes().isEmpty());
+        this.launcher = launcher;
+        this.programs = programs;
         this.plan = plan;
         this.timeoutMillis = timeoutMillis;
     }
@@ -29,6 +42,26 @@ final class ProgramExecutable extends QueuedExecutable {
     public void abort() {
         aborted = true;
         stopRuns();
+    }
+
+    @Override
+    void launch(
+            @Nullable Gathering open,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion) {
+        ProgramBatch.Member call = call(launcher.access(), inputs, outputs);
+        if (open instanceof ProgramGroup group) {
+            group.add(call, callers, completion);
+        } else {
+            launcher.start(call.alone(), callers, completion);
+        }
+    }
+
+    @Override
+    void free() {
+        programs.close(plan);
     }
 
     ProgramPlan plan() {
@@ -49,7 +82,7 @@ final class ProgramExecutable extends QueuedExecutable {
      *
      * @throws IllegalArgumentException if a buffer is no memory of its rank's device, or ends too early
      */
-    ProgramBatch.Member call(BufferAccess access, MemorySegment[] in, MemorySegment[] out) {
+    private ProgramBatch.Member call(BufferAccess access, MemorySegment[] in, MemorySegment[] out) {
         if (frees != access.frees()) {
             frees = access.frees();
             known.clear();

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.schedule.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Kernels of one program wait for each other. So that the kernels of two programs never hold each other up, all
  * backends of a process launch theirs in one order.
  */
-final class ProgramLauncher {
+final class ProgramLauncher implements Launcher {
     private static final ReentrantLock ONE_ORDER = new ReentrantLock();
 
     private static final int WORDS = 7 + Kernel.Program.BUFFERS;
@@ -69,6 +70,8 @@ final class ProgramLauncher {
 
     private final List<Lane> lanes;
     private final List<DriverStream> streams;
+    private final LaunchQueue queue;
+    private final BufferAccess access;
     private final ProgramMemory memory;
     private final LaunchThreads launching;
     private final Pool<ProgramRun> runs;
@@ -83,6 +86,7 @@ final class ProgramLauncher {
 
     /**
      * @param devices all devices, in the order in which they first appear among the ranks
+     * @param access checks and opens buffers
      * @param memory of the programs
      * @param timeoutNanos how long a block may wait
      * @param clock the time, as {@link System#nanoTime()}
@@ -91,11 +95,15 @@ final class ProgramLauncher {
      */
     ProgramLauncher(
             List<CudaDevice> devices,
+            LaunchQueue queue,
+            BufferAccess access,
             ProgramMemory memory,
             long timeoutNanos,
             LongSupplier clock,
             long base,
             int threads) {
+        this.queue = queue;
+        this.access = access;
         this.memory = memory;
         runs = new Pool<>(() -> new ProgramRun(this, events(), clock));
         this.base = base;
@@ -104,8 +112,21 @@ final class ProgramLauncher {
         launching = new LaunchThreads(threads, lanes.size(), timeoutNanos, d -> launch(lanes.get(d)));
     }
 
-    /** Returns the stream of a device, which is one of those given. */
-    DriverStream stream(CudaDevice device) {
+    BufferAccess access() {
+        return access;
+    }
+
+    /**
+     * Launches calls behind the runs before.
+     *
+     * @throws CudaException if the driver refuses that
+     */
+    void start(List<ProgramBatch.Member> members, @Nullable CudaStreams callers, Completion completion) {
+        queue.launch(this, () -> launch(members), callers, completion);
+    }
+
+    @Override
+    public DriverStream stream(CudaDevice device) {
         return lane(device).stream;
     }
 
@@ -118,8 +139,8 @@ final class ProgramLauncher {
         throw new IllegalArgumentException("no programs on device " + device.ordinal());
     }
 
-    /** Lets what is launched from now on wait for events. */
-    void waitFor(List<CUevent> ended) {
+    @Override
+    public void waitFor(List<CUevent> ended) {
         for (Lane lane : lanes) {
             lane.device.enter();
             for (CUevent event : ended) {
@@ -138,7 +159,7 @@ final class ProgramLauncher {
      * @param members calls with one kernel, that touch no buffer together
      * @throws CudaException if the driver refuses that; what was launched on other devices is asked to end
      */
-    ProgramRun launch(List<ProgramBatch.Member> members) {
+    private ProgramRun launch(List<ProgramBatch.Member> members) {
         long values = 0;
         boolean synchronizes = false;
         for (int m = 0; m < members.size(); m++) {
@@ -315,10 +336,9 @@ final class ProgramLauncher {
         runs.give(run);
     }
 
-    /**
-     * Returns whether a stream is not known to have come to its end, or a launch that was given up has not returned.
-     */
-    boolean isBusy() {
+    /** {@inheritDoc} A launch that was given up and has not returned is busy, too. */
+    @Override
+    public boolean isBusy() {
         if (launching.isWorking()) {
             return true;
         }
@@ -330,12 +350,8 @@ final class ProgramLauncher {
         return false;
     }
 
-    /**
-     * Frees streams, events and control blocks; nothing runs.
-     *
-     * @return results of the driver
-     */
-    List<Integer> free() {
+    @Override
+    public List<Integer> free() {
         launching.close();
         return lanes.stream().flatMap(lane -> lane.objects.free().stream()).toList();
     }

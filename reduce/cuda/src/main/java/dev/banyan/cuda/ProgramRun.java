@@ -70,7 +70,7 @@ final class ProgramRun extends Run {
         return ended;
     }
 
-    /** Returns the event behind it on a device. */
+    @Override
     CUevent ended(CudaDevice device) {
         return ended.get(launcher.indexOf(device));
     }

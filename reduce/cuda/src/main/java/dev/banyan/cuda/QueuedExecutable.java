@@ -11,7 +11,7 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /** An executable that runs by its turn in the launch queue of its backend. */
-abstract sealed class QueuedExecutable implements Executable permits ProgramExecutable, CudaExecutable, NcclExecutable {
+abstract class QueuedExecutable implements Executable {
     private final LaunchQueue queue;
     private final int ranks;
     private final boolean isEmpty;
@@ -46,6 +46,24 @@ abstract sealed class QueuedExecutable implements Executable permits ProgramExec
         }
     }
 
+    /**
+     * Launches a run, in its turn.
+     *
+     * @param open what the calling thread gathers, or null
+     * @param callers the streams in which the run has a place, or null
+     * @param completion learns of its end
+     * @throws CudaException if the launch fails
+     */
+    abstract void launch(
+            @Nullable Gathering open,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            @Nullable CudaStreams callers,
+            Completion completion);
+
+    /** Frees what it has alone, in its turn; nothing of it runs. */
+    abstract void free();
+
     @Override
     public final void poll(Future<?> ended) {
         queue.poll(ended);
@@ -58,7 +76,7 @@ abstract sealed class QueuedExecutable implements Executable permits ProgramExec
 
     /** Asks runs in flight to end early. */
     final void stopRuns() {
-        queue.stop(this);
+        boolean _ = queue.each(this, Run::stop);
     }
 
     /** Notes how long a run took, in ns. */

@@ -44,6 +44,9 @@ abstract class Run {
     /** Returns the events behind it: one for all devices, or one for each. */
     abstract List<CUevent> ended();
 
+    /** Returns the event behind it on a device. */
+    abstract CUevent ended(CudaDevice device);
+
     /**
      * Returns CUDA_SUCCESS if it has ended and all of it was done, CUDA_ERROR_NOT_READY if it has not ended, or an
      * error.
@@ -102,5 +105,10 @@ abstract class Run {
     abstract void recycle();
 
     /** A step that is not done. */
-    record Unfinished(CudaDevice device, String step) {}
+    record Unfinished(CudaDevice device, String step) {
+        /** Says that it failed in a collective of a name. */
+        String failing(String name) {
+            return name + " failed on device " + device.ordinal() + " in " + step;
+        }
+    }
 }

@@ -14,6 +14,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import jcuda.driver.CUresult;
@@ -140,32 +142,18 @@ final class Runs {
         }
     }
 
-    /** Takes the marks from the runs of an executable that are in flight, and returns whether there are any. */
-    boolean takeMarks(CudaExecutable executable) {
+    /** Does something to all runs of an executable that are in flight, and returns whether there are any. */
+    boolean each(Executable executable, Consumer<Run> what) {
         lock.lock();
         try {
-            boolean taken = false;
-            for (Run run : inFlight) {
-                if (run instanceof GraphRun graphRun && graphRun.isOf(executable)) {
-                    graphRun.loseMarks();
-                    taken = true;
-                }
-            }
-            return taken;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Asks the runs of an executable that are in flight to end early. */
-    void stop(Executable executable) {
-        lock.lock();
-        try {
+            boolean found = false;
             for (Run run : inFlight) {
                 if (run.isOf(executable)) {
-                    run.stop();
+                    what.accept(run);
+                    found = true;
                 }
             }
+            return found;
         } finally {
             lock.unlock();
         }
@@ -409,25 +397,20 @@ final class Runs {
     }
 
     /**
-     * Returns what to report for an error of the driver when a graph is launched: the fault of a device if there is
-     * one.
+     * Returns what to report for an error of the driver: the fault of a device if there is one.
+     *
+     * @param failing says what failed on a faulty device; null for the message of the error
      */
-    CudaException explain(CudaExecutable executable, CudaException error) {
+    CudaException explain(CudaException error, @Nullable Function<CudaDevice, String> failing) {
         Faulty faulty = faulty();
-        return faulty == null || failure() != null
-                ? error
-                : fault(faulty, what(executable.name(), executable.firstUnfinished(faulty.device()), faulty));
-    }
-
-    private static String what(String name, Run.Unfinished unfinished, Faulty faulty) {
-        return name + " failed on device " + faulty.device().ordinal() + " in " + unfinished.step() + ": "
-                + Cuda.name(faulty.error());
-    }
-
-    /** Returns what to report for an error of the driver: the fault of a device if there is one. */
-    CudaException explain(CudaException error) {
-        Faulty faulty = faulty();
-        return faulty == null || failure() != null ? error : fault(faulty, String.valueOf(error.getMessage()));
+        if (faulty == null || failure() != null) {
+            return error;
+        }
+        return fault(
+                faulty,
+                failing == null
+                        ? String.valueOf(error.getMessage())
+                        : failing.apply(faulty.device()) + ": " + Cuda.name(faulty.error()));
     }
 
     /** A device and its error. */
@@ -471,12 +454,13 @@ final class Runs {
     private CudaException failed(Run run, int result) {
         Faulty faulty = faulty();
         if (faulty != null) {
-            return fault(faulty, what(run.name(), run.firstUnfinished(faulty.device()), faulty));
+            return fault(faulty, failing(run, faulty.device()) + ": " + Cuda.name(faulty.error()));
         }
-        Run.Unfinished step = run.firstUnfinished(null);
-        return new CudaException(
-                run.name() + " failed on device " + step.device().ordinal() + " in " + step.step() + ": "
-                        + Cuda.name(result) + "; create a new communicator");
+        return new CudaException(failing(run, null) + ": " + Cuda.name(result) + "; create a new communicator");
+    }
+
+    private static String failing(Run run, @Nullable CudaDevice wanted) {
+        return run.firstUnfinished(wanted).failing(run.name());
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.DataType;
@@ -33,6 +34,7 @@ final class UpdateLauncher {
 
     private final Ranks ranks;
     private final List<CudaDevice> devices;
+    private final LaunchQueue queue;
     private final ProgramLauncher programs;
     private final Pool<UpdateRun> runs;
     private volatile long lastNanos;
@@ -41,19 +43,28 @@ final class UpdateLauncher {
      * @param devices all devices, as the programs have them
      * @param programs owns the streams
      */
-    UpdateLauncher(Ranks ranks, List<CudaDevice> devices, ProgramLauncher programs) {
+    UpdateLauncher(Ranks ranks, List<CudaDevice> devices, LaunchQueue queue, ProgramLauncher programs) {
         this.ranks = ranks;
         this.devices = devices;
+        this.queue = queue;
         this.programs = programs;
         runs = new Pool<>(() -> new UpdateRun(this, programs.events()));
     }
 
     /**
-     * Launches updates.
+     * Launches updates behind the runs before.
      *
+     * @param completion learns of their end
      * @throws CudaException if the driver refuses that
      */
-    UpdateRun launch(List<ParameterUpdate> updates) {
+    void start(List<ParameterUpdate> updates, Completion completion) {
+        queue.inTurn(() -> {
+            updates.forEach(update -> programs.access().check(update, ranks.get(update.rank())));
+            queue.launch(programs, () -> launch(updates), null, completion);
+        });
+    }
+
+    private UpdateRun launch(List<ParameterUpdate> updates) {
         Map<Kind, List<ParameterUpdate>> kinds = new LinkedHashMap<>();
         for (ParameterUpdate update : updates) {
             if (update.count() > 0) {

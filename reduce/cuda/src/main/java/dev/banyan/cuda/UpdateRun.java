@@ -32,6 +32,11 @@ final class UpdateRun extends Run {
     }
 
     @Override
+    CUevent ended(CudaDevice device) {
+        return ended.get(launcher.devices().indexOf(device));
+    }
+
+    @Override
     int result() {
         return reached();
     }

@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.reduce.internal.code.ChunkCompiler;
+import dev.banyan.reduce.internal.code.FusedCode;
+import dev.banyan.reduce.internal.code.Fusion;
+import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.schedule.ChunkJoin;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
@@ -181,8 +185,8 @@ class FusedProgramsTest {
                         new CollectiveRequest(Collective.ALL_REDUCE, -1, 10_000, 4, inPlace, Long.MAX_VALUE));
                 ChunkCompiler compiler = new ChunkCompiler(schedule, false, 1024);
                 assertThat(schedule.chunks())
-                        .extracting(chunk ->
-                                Fusion.fuse(compiler.steps(chunk), DataType.F32, ReduceOp.SUM, false, 1024, ranks))
+                        .extracting(
+                                chunk -> Fusion.fuse(compiler.steps(chunk), DataType.F32, ReduceOp.SUM, 1024, ranks))
                         .allSatisfy(code -> {
                             assertThat(code).isInstanceOf(FusedCode.class);
                             assertThat(code.streams()).isEqualTo(2 * ranks);

@@ -1,0 +1,73 @@
+package dev.banyan.cuda;
+
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.Completion;
+import dev.banyan.reduce.backend.Executable;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Device programs that one thread starts together. Guarded by the lock of the queue, but for {@link #close}. */
+final class ProgramGroup implements Backend.Group, Gathering {
+    private final LaunchQueue queue;
+    private final ProgramLauncher launcher;
+    private final ProgramBatch batch = new ProgramBatch();
+    private List<Completion> completions = new ArrayList<>();
+    private @Nullable CudaStreams streams;
+
+    ProgramGroup(LaunchQueue queue, ProgramLauncher launcher) {
+        this.queue = queue;
+        this.launcher = launcher;
+    }
+
+    /** Adds a call; launches what was gathered first if the call does not go with that. */
+    void add(ProgramBatch.Member member, @Nullable CudaStreams callers, Completion completion) {
+        if (!fits(member, callers, completion)) {
+            flush();
+            boolean _ = fits(member, callers, completion);
+        }
+    }
+
+    private boolean fits(ProgramBatch.Member member, @Nullable CudaStreams callers, Completion completion) {
+        if (callers != null && streams != null && !callers.equals(streams)) {
+            return false;
+        }
+        if (!batch.add(member)) {
+            return false;
+        }
+        completions.add(completion);
+        if (callers != null) {
+            streams = callers;
+        }
+        return true;
+    }
+
+    @Override
+    public boolean holds(Executable executable) {
+        return batch.holds(executable);
+    }
+
+    @Override
+    public void flush() {
+        if (batch.isEmpty()) {
+            return;
+        }
+        List<Completion> all = completions;
+        Completion completion = failure -> all.forEach(one -> one.ended(failure));
+        CudaStreams callers = streams;
+        completions = new ArrayList<>();
+        streams = null;
+        List<ProgramBatch.Member> members = batch.take();
+        try {
+            queue.checkLaunchable();
+            launcher.start(members, callers, completion);
+        } catch (RuntimeException e) {
+            completion.ended(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        queue.end(this);
+    }
+}
