@@ -1,4 +1,4 @@
-package dev.banyan.trees.render;
+package dev.banyan.trees.internal.render;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

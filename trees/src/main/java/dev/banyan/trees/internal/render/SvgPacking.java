@@ -1,4 +1,4 @@
-package dev.banyan.trees.render;
+package dev.banyan.trees.internal.render;
 
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;

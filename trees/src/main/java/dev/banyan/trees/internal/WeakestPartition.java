@@ -1,7 +1,7 @@
-package dev.banyan.trees.bound;
+package dev.banyan.trees.internal;
 
 import dev.banyan.topology.DisjointSets;
-import dev.banyan.trees.network.DuplexLinks;
+import dev.banyan.trees.internal.DuplexLinks;
 import java.util.Arrays;
 
 /**

@@ -1,4 +1,4 @@
-package dev.banyan.trees.render;
+package dev.banyan.trees.internal.render;
 
 import java.util.Arrays;
 import java.util.Locale;

@@ -1,7 +1,7 @@
-package dev.banyan.trees.render;
+package dev.banyan.trees.internal.render;
 
 /** A place in a drawing. */
-record Point(double x, double y) {
+public record Point(double x, double y) {
     Point plus(double dx, double dy) {
         return new Point(x + dx, y + dy);
     }

@@ -1,4 +1,6 @@
-package dev.banyan.trees.network;
+package dev.banyan.trees.internal;
+
+import dev.banyan.trees.network.Network;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package dev.banyan.trees.render;
+package dev.banyan.trees.internal.render;
 
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
  * them passes a third one; each hub where its neighbours are on average (W. T. Tutte, "How to draw a graph", Proc.
  * London Math. Soc. 13, 1963, doi:10.1112/plms/s3-13.1.743), then hubs that lie too close to each other apart.
  */
-final class NetworkLayout {
+public final class NetworkLayout {
     private static final int ROUNDS = 200;
 
     private final Network network;
