@@ -179,7 +179,7 @@ final class BanyanCommand extends Subcommand {
                         + String.join("', '", options) + "'");
     }
 
-    /** What the command says of an option that it does not have. */
+    /** Returns the message about an option that the command does not have. */
     private static Optional<String> refusal(ParameterException error) {
         return error instanceof UnmatchedArgumentException unmatched
                         && error.getCommandLine().getCommandSpec().userObject() instanceof Subcommand subcommand
@@ -199,7 +199,7 @@ final class BanyanCommand extends Subcommand {
 
     private int failed(Exception error, CommandLine command, @Nullable ParseResult parsed) {
         PrintWriter err = command.getErr();
-        // Who waits for a future is reported of its failure in a wrapping.
+        // A wait for a future reports its failure in a wrapper.
         Exception told =
                 error instanceof CompletionException && error.getCause() instanceof Exception cause ? cause : error;
         err.println("banyan: " + sentence(told));

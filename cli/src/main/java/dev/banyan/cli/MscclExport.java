@@ -80,7 +80,7 @@ record MscclExport(String xml, List<String> warnings) {
         return loads.rateGbs();
     }
 
-    /** What runtimes call it: letters, digits and _ . + - alone. Else nothing in the file says the root. */
+    /** Returns the name for runtimes, of letters, digits and _ . + - alone. It alone tells the root in the file. */
     private static String name(String machine, String algorithm, Schedule schedule) {
         String suffix = "-" + algorithm
                 + (schedule.collective() == Collective.ALL_REDUCE

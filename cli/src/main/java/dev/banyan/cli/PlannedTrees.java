@@ -108,7 +108,7 @@ record PlannedTrees(
         };
     }
 
-    /** Whether data go down a tree, to its leaves. */
+    /** Returns whether data go down a tree, to its leaves. */
     boolean goesDown() {
         return goesDown(collective);
     }
@@ -117,12 +117,12 @@ record PlannedTrees(
         return collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER;
     }
 
-    /** Whether data go up a tree, to its root. */
+    /** Returns whether data go up a tree, to its root. */
     boolean goesUp() {
         return collective.reduces();
     }
 
-    /** Whether the trees take ways through devices that have no rank. */
+    /** Returns whether the trees take ways through devices that have no rank. */
     boolean takesRelays() {
         Network network = packing.network();
         return IntStream.range(network.ranks(), network.nodes())
@@ -134,7 +134,7 @@ record PlannedTrees(
         return takesRelays() ? relays.stream().mapToInt(Integer::intValue).toArray() : new int[0];
     }
 
-    /** Which devices the ranks are, where they are not the machine's in its own order; else empty. */
+    /** Returns the names of the ranks' devices if these are not the machine's in its own order; else an empty text. */
     String names() {
         boolean inOrder = IntStream.range(0, group.size()).allMatch(rank -> group.get(rank) == rank);
         return inOrder
@@ -144,12 +144,12 @@ record PlannedTrees(
                         .collect(Collectors.joining(", "));
     }
 
-    /** How much of the data crosses each arc. */
+    /** Returns the share of the data that crosses each arc. */
     LinkLoads loads() {
         return loads(collective, packing.trees());
     }
 
-    /** How much of the data crosses each arc where a collective goes over the given trees. */
+    /** Returns the share of the data that crosses each arc if a collective goes over the given trees. */
     LinkLoads loads(Collective carried, List<PackedTree> trees) {
         LinkLoads loads = unloaded();
         for (PackedTree tree : trees) {
@@ -181,7 +181,7 @@ record PlannedTrees(
                 shares);
     }
 
-    /** What a share of the data comes to at the rate of the packing, in GB/s. */
+    /** Returns the rate of a share of the data at the rate of the packing, in GB/s. */
     double gbs(BigFraction share) {
         return packing.rateGbs().multiply(share).doubleValue();
     }

@@ -100,7 +100,7 @@ final class ProbeCommand extends Subcommand {
         }
     }
 
-    /** What {@code --measure} reports, as JSON has it. */
+    /** The report of {@code --measure}, as JSON has it. */
     private record Measured(List<MeasuredLinks.Row> rows, List<String> warnings) {}
 
     private void show(ThisMachine.Found found) {

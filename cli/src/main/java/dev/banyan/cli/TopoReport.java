@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What {@code banyan topo} reports, in the order of its JSON.
+ * The report of {@code banyan topo}, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices number of devices

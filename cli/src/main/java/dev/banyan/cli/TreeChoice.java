@@ -36,7 +36,7 @@ enum TreeChoice {
         };
     }
 
-    /** What the configuration asks for. */
+    /** Returns the choice of the configuration. */
     static TreeChoice of(Config config) {
         return config.get(Algorithms.TREE_BACKTRACK) ? EXACT : KERNIGHAN_LIN;
     }

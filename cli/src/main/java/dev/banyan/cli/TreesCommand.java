@@ -48,7 +48,7 @@ import picocli.CommandLine.Option;
             "  banyan trees --machine p3.16xlarge --all-subsets"
         })
 final class TreesCommand extends Subcommand {
-    /** What {@code --format} chooses from. */
+    /** The values of {@code --format}. */
     enum Format {
         table,
         json,

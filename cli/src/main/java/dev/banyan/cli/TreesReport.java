@@ -31,7 +31,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trees} reports, in the order of its JSON. Devices are ranks.
+ * The report of {@code banyan trees}, in the order of its JSON. Devices are ranks.
  *
  * @param machine the machine's name
  * @param devices number of devices
@@ -114,7 +114,7 @@ record TreesReport(
      */
     record Forwarder(int node, String name, String kind) {}
 
-    /** How data go from one rank to another. */
+    /** The paths of data from one rank to another. */
     record PathReport(int from, int to, List<Route> ways) {}
 
     /**
@@ -127,7 +127,7 @@ record TreesReport(
     record Route(double share, String exactShare, List<Integer> nodes, List<String> names) {}
 
     /**
-     * What relays are good for.
+     * The gain by relays.
      *
      * @param devices the relays, by their numbers in the whole machine
      * @param used whether the trees shown use them
@@ -294,7 +294,7 @@ record TreesReport(
         }
     }
 
-    /** What goes through forwarders, by the way that it takes. */
+    /** Prints the transfers through forwarders, by path. */
     private void printPaths(PrintWriter out) {
         Map<String, List<String>> pairs = new TreeMap<>();
         for (PathReport path : paths) {

@@ -157,7 +157,7 @@ class LauncherIT {
                                 + copy.resolveSibling("cli/target/launcher.log") + ")");
     }
 
-    /** Where Java finds the command's main class, as its log has it. */
+    /** Returns the place where Java finds the command's main class, as its log has it. */
     private String sourceOfTheCommand(Path banyan) throws Exception {
         Path log = folder.resolve("classes.log");
         ProcessBuilder builder = withMaven(banyan, "--version");

@@ -86,7 +86,7 @@ class MscclCommandTest {
         assertThat(schedule.algorithm()).isEqualTo("dgx-1p-kernighan-lin-broadcast-5");
     }
 
-    /** What is said to be lost by rounding is what a comparison finds. */
+    /** The stated loss by rounding is the one that a comparison finds. */
     @ParameterizedTest
     @CsvSource({"10, 83.333, 10 equal chunks", "1, 25, 1 chunk"})
     void sharesAreRoundedToChunksWithAWarning(int chunks, double rate, String cut) throws Exception {

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What NVML reports about each pair of devices: their PCIe connection and whether they may access each other. */
+/** NVML's report on each pair of devices: their PCIe connection and whether they may access each other. */
 final class GpuPairs {
     private static final int P2P_READ = 0;
     private static final int P2P_WRITE = 1;

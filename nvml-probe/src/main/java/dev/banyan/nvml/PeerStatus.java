@@ -1,8 +1,8 @@
 package dev.banyan.nvml;
 
 /**
- * Whether one device may access another, in the words of {@code nvidia-smi topo -p2p}. The order of the constants is
- * that of {@code nvmlGpuP2PStatus_t}.
+ * The access of one device to another, in the words of {@code nvidia-smi topo -p2p}. The order of the constants is that
+ * of {@code nvmlGpuP2PStatus_t}.
  */
 enum PeerStatus {
     OK("works"),

@@ -3,7 +3,7 @@ package dev.banyan.nvml;
 import java.util.List;
 
 /**
- * What NVML reports about one GPU.
+ * NVML's report on one GPU.
  *
  * @param index NVML's index, in the order of PCI bus ids
  * @param model e.g. {@code Tesla V100-SXM2-16GB}

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What Linux reports about PCI devices, for drivers that report less.
+ * Linux's report on PCI devices, for drivers that report less.
  *
  * @param devices the folder {@code /sys/bus/pci/devices}
  */

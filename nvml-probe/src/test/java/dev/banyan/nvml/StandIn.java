@@ -119,7 +119,7 @@ final class StandIn {
         }
     }
 
-    /** What the probe answers; Linux's own files on PCI devices are looked for in the folder. */
+    /** Returns the answer of the probe; Linux's own files on PCI devices are looked for in the folder. */
     MachineProbe.Answer probe() {
         return new NvmlProbe(library.toString(), new SysfsPci(folder)).probe();
     }

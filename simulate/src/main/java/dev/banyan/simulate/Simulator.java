@@ -28,8 +28,9 @@ import org.jspecify.annotations.Nullable;
  *       href="https://doi.org/10.1006/jpdc.1997.1346">doi:10.1006/jpdc.1997.1346</a>).
  *   <li>Copies of one directed pair of ranks are sent one after another, and so are a device's kernels: the first, in
  *       the order of jobs, chunks and steps, of those that nothing holds back. CUDA has no such queue, but a stream for
- *       each tree, way and pair of ranks, or branches of a graph, come close. A launch takes a time from when the operation could begin; it goes on while the
- *       stream still works on the one before, but two of a stream are never closer than that time.
+ *       each tree, way and pair of ranks, or branches of a graph, come close. A launch takes a time from when the
+ *       operation could begin; it goes on while the stream still works on the one before, but two of a stream are
+ *       never closer than that time.
  *   <li>No more copies leave a device at once, or enter it, than it has copy engines; who has waited in
  *       earlier jobs, chunks and steps goes first.
  *   <li>A kernel takes its latency and then moves its k sources and its target through the device's memory.

@@ -5,11 +5,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs what {@code bench} is asked for on one machine, and reports it. */
 interface Bench {
-    /** What stands for the machine's devices, in words. */
+    /** Returns the stand-ins for the machine's devices, in words. */
     String devices();
 
     /**
-     * What executes calls.
+     * Returns the executor of calls.
      *
      * @param isWorkload whether it is a workload that is run
      */

@@ -1,6 +1,6 @@
 package dev.banyan.cli.bench;
 
-/** What carries the calls of {@code bench} out, as {@code --backend} names it. */
+/** The backends of {@code bench}, as {@code --backend} names them. */
 public enum BenchBackend {
     /** Virtual devices in host memory, measured. */
     HOST,

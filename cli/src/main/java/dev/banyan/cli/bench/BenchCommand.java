@@ -257,7 +257,7 @@ public final class BenchCommand extends Subcommand {
         try {
             wrong = measure(workload, config, reporter);
         } finally {
-            // What was measured before something failed is not lost.
+            // The rows that were measured before a failure are not lost.
             reporter.finish();
         }
         refuseWrong(wrong);

@@ -21,12 +21,12 @@ import java.util.stream.IntStream;
  * @param ranks number of ranks
  */
 record Call(Collective collective, ElementType element, ReduceOp op, int root, int ranks) {
-    /** Whether a rank has an input. */
+    /** Returns whether a rank has an input. */
     boolean hasInput(int rank) {
         return collective != Collective.BROADCAST || rank == root;
     }
 
-    /** Whether a rank has an output. */
+    /** Returns whether a rank has an output. */
     boolean hasOutput(int rank) {
         return collective != Collective.REDUCE || rank == root;
     }
@@ -93,7 +93,7 @@ record Call(Collective collective, ElementType element, ReduceOp op, int root, i
         return bytes;
     }
 
-    /** What sweeps of several types and operations are told apart by. */
+    /** Returns type and operation, which distinguish the sweeps of several of them. */
     String elementAndOp() {
         return element.label() + ", " + opLabel();
     }

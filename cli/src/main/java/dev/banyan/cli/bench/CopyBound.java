@@ -7,9 +7,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the host's memory allows: a plain copy of the same buffers by all cores, measured in turns with the rows.
- * A collective on the host must read every input and write every output once; a copy does nothing else.
- * Copied onto themselves, buffers show the same for calls in place, which touch half as much memory.
+ * The bound of the host's memory: a plain copy of the same buffers by all cores, measured in turns with the rows. A
+ * collective on the host must read every input and write every output once; a copy does nothing else. Copied onto
+ * themselves, buffers show the same for calls in place, which touch half as much memory.
  *
  * @param bytes bytes that were read and written
  * @param nanos least time in ns of several copies

@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Whether there is room for the buffers, asked before they are touched: afterwards the system ends the process. */
+/** Checks that there is room for buffers before they are touched: afterwards the system ends the process. */
 public final class FreeMemory {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
     private static final Pattern AVAILABLE = Pattern.compile("MemAvailable:\\s+(\\d+) kB");
@@ -35,7 +35,7 @@ public final class FreeMemory {
         return new ByteSize(bytes >> 20 << 20).label();
     }
 
-    /** What can be had without swapping, within the container's limit. */
+    /** Returns the bytes that are available without swapping, within the container's limit. */
     private static long available() {
         var system = ManagementFactory.getPlatformMXBean(com.sun.management.OperatingSystemMXBean.class);
         return Math.min(fromMeminfo().orElse(system.getFreeMemorySize()), system.getTotalMemorySize());

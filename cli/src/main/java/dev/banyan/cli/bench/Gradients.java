@@ -90,7 +90,7 @@ final class Gradients {
         return keys;
     }
 
-    /** Whether the host may read and write the buffers. */
+    /** Returns whether the host may read and write the buffers. */
     boolean areOfHost() {
         return memory.isOfHost();
     }

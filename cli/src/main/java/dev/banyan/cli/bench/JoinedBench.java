@@ -67,7 +67,7 @@ record JoinedBench(
         return repeats.enoughNanos() == 0 ? repeats : Repeats.exactly(usual / 2, usual);
     }
 
-    /** What this process measures. */
+    /** The measurements of this process. */
     private static final class Rank {
         private final Communicator joined;
         private final Call call;

@@ -7,7 +7,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was measured or predicted of one call.
+ * The measured or predicted figures of one call.
  *
  * @param timeUs average time in us
  * @param algbwGBs size over time in GB/s (1e9 bytes/s)
@@ -37,7 +37,7 @@ record Measurement(
         return of(call, count, average, wrong, median(nanos) / 1e3, spread, nanos.length, null, null);
     }
 
-    /** What is predicted, not measured. */
+    /** Returns predicted figures. */
     static Measurement predicted(Call call, long count, double us, String choice, @Nullable TimeRange range) {
         return of(call, count, us, null, us, 0, 1, choice, range);
     }

@@ -3,7 +3,7 @@ package dev.banyan.cli.bench;
 import java.util.Map;
 import java.util.Optional;
 
-/** What {@code bench} has in place of options of nccl-tests that it does not take. */
+/** The options of {@code bench} in place of those of nccl-tests that it does not take. */
 final class NcclTestsOptions {
     private static final String THREADS = "one thread calls for all devices; -g gives their number, --processes that of"
             + " processes, and BANYAN_THREADS the threads of the host backend";

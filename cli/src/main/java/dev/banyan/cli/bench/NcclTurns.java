@@ -25,7 +25,7 @@ final class NcclTurns {
 
     private final RankSite site;
     private final Reporter reporter;
-    /** What no schedule exceeds on the links alone, in GB/s algbw. */
+    /** The bound of all schedules on the links alone, in GB/s algbw. */
     private final double boundGbs;
 
     /** @param call the kind of call that is measured */
@@ -40,7 +40,7 @@ final class NcclTurns {
 
     /** A row of an algorithm and the row of NCCL that was measured in turns with it. */
     private record Pair(Row ours, Row nccl) {
-        /** How many times as long NCCL takes, out of place. */
+        /** Returns the ratio of NCCL's time to Banyan's, out of place. */
         double ratio() {
             return nccl.outOfPlace().medianUs() / ours.outOfPlace().medianUs();
         }

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** What calls under one configuration should take on a machine. Not safe for use from several threads at once. */
+/** Predicted times of calls under one configuration on a machine. Not safe for use from several threads at once. */
 public final class Predictions {
     private final SimulatedCosts costs;
     private final Config config;
@@ -30,7 +30,7 @@ public final class Predictions {
         planner = new Planner(machine, config, costs, costs.platform());
     }
 
-    /** How a request is carried out, with chunks as long as a setting or else the simulator says. */
+    /** Returns the plan of a request, with the chunk length of the setting or else of the simulator. */
     public PlannedSchedule plan(CollectiveRequest request) {
         CollectiveRequest asSet = new CollectiveRequest(
                 request.collective(),
@@ -42,7 +42,7 @@ public final class Predictions {
         return planner.plan(planner.cut(planner.chooseSchedule(asSet), asSet), asSet);
     }
 
-    /** How a workload's keys are carried out, all-reduced in place. */
+    /** Returns the plans of a workload's keys, all-reduced in place. */
     public List<PlannedSchedule> plan(Workload workload) {
         return workload.elements().stream()
                 .map(elements -> plan(new CollectiveRequest(

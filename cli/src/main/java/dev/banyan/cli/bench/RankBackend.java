@@ -1,6 +1,6 @@
 package dev.banyan.cli.bench;
 
-/** What carries calls out for real, as {@code --backend} names it. */
+/** The backends that execute calls, as {@code --backend} names them. */
 public enum RankBackend {
     /** Virtual devices in host memory. */
     HOST,

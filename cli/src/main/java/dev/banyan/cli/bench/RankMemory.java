@@ -24,7 +24,7 @@ public final class RankMemory {
     }
 
     /**
-     * How bytes get to devices and back.
+     * Copies bytes to devices and back.
      *
      * @param toDevice takes the target and the source
      * @param toHost takes the source and the target
@@ -41,7 +41,10 @@ public final class RankMemory {
         return new RankMemory(buffers, buffers, null);
     }
 
-    /** Of one rank, where a communicator has it; a copy on the host, if need be, is freed with the arena. */
+    /**
+     * Returns the memory of one rank in the communicator's memory; a copy on the host, if needed, is freed with the
+     * arena.
+     */
     static RankMemory of(Communicator communicator, int rank, long bytes, Arena arena) {
         List<MemorySegment> buffers = List.of(communicator.allocate(rank, bytes));
         return communicator.inHostMemory()
@@ -68,17 +71,17 @@ public final class RankMemory {
                 .toList();
     }
 
-    /** What calls work on, one per rank. */
+    /** Returns the buffers of calls, one per rank. */
     public List<MemorySegment> buffers() {
         return buffers;
     }
 
-    /** What the host may read and write, one per rank. */
+    /** Returns memory that the host may read and write, one per rank. */
     public List<MemorySegment> host() {
         return host;
     }
 
-    /** Whether the two are one. */
+    /** Returns whether the two are one. */
     boolean isOfHost() {
         return copies == null;
     }

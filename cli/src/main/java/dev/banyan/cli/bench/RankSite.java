@@ -10,18 +10,18 @@ import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import org.jspecify.annotations.Nullable;
 
-/** Where ranks are played, and their memory. */
+/** The devices or threads that play ranks, and their memory. */
 public interface RankSite extends AutoCloseable {
-    /** How the ranks are linked; rank r is device r. */
+    /** Returns the machine of the ranks; rank r is device r. */
     Machine machine();
 
-    /** What stands for the devices, in words. */
+    /** Returns the stand-ins for the devices, in words. */
     String devices();
 
-    /** Where the ranks are, as titles of pictures have it. */
+    /** Returns the place of the ranks for titles of pictures. */
     String place();
 
-    /** What executes calls, as far as tuning depends on it. */
+    /** Returns the executor of calls, as far as tuning depends on it. */
     Platform platform();
 
     /** A communicator that goes by the given rules, set up by the user's configuration otherwise. */

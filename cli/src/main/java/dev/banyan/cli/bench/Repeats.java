@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How often a call is repeated: {@code least} times at least, then until {@code enoughNanos} have gone by
- * or {@code most} runs are done.
+ * The repetitions of a call: {@code least} times at least, then until {@code enoughNanos} have gone by or {@code most}
+ * runs are done.
  *
  * @param warmups runs that are not timed, before the others
  */

@@ -22,8 +22,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where results go: as lines while they come in for people, at the end and alone for programs. A reader
- * that has gone, as {@code head} does, ends the run.
+ * Prints results: as lines while they come in for people, at the end and alone for programs. A reader that has gone, as
+ * {@code head} does, ends the run.
  */
 final class Reporter {
     private final PrintWriter out;
@@ -89,7 +89,7 @@ final class Reporter {
         }
     }
 
-    /** Whether nobody reads any more. */
+    /** Returns whether nobody reads any more. */
     boolean abandoned() {
         return out.checkError();
     }

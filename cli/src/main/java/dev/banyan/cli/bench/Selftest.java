@@ -15,7 +15,7 @@ final class Selftest {
     /** Nothing, less than a rank each, odd, no multiple of anything, and enough for several blocks of a kernel. */
     private static final long[] COUNTS = {0, 1, 3, 17, 1000, 4099, 100_003};
 
-    /** Of the short test: odd, and several blocks of a kernel. */
+    /** Counts of the short test: odd, and several blocks of a kernel. */
     private static final long[] SHORT_COUNTS = {1, 17, 4099};
 
     private static final int WIDEST = 8;
@@ -122,7 +122,7 @@ final class Selftest {
             if (!isPossible.test(call)) {
                 continue;
             }
-            // Where vectors of 16 bytes begin, and one element behind.
+            // Offsets at which vectors of 16 bytes begin, and one element behind.
             for (int shift : new int[] {0, type.type().bytes()}) {
                 record(
                         call,

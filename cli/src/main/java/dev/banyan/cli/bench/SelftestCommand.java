@@ -125,7 +125,7 @@ public final class SelftestCommand extends Subcommand {
         return devices == null ? IntStream.range(0, all).toArray() : devices.indices();
     }
 
-    /** Which machine it is makes no difference to what is right; this one's links make trees of every kind. */
+    /** The right results do not depend on the machine; the links of this one make trees of every kind. */
     private Machine standIn(int ranks) {
         checkNumber(ranks);
         return Presets.find(ranks > 8 ? "dgx-2" : "p3.16xlarge")

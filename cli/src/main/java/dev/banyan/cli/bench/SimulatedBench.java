@@ -163,7 +163,7 @@ final class SimulatedBench implements Bench {
                 by);
     }
 
-    /** What executes the calls, and which constants of that are assumed. */
+    /** Returns the executors of the calls and their assumed constants. */
     private List<String> executors(List<Row> rows) {
         long programs =
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
@@ -200,7 +200,7 @@ final class SimulatedBench implements Bench {
         return lines;
     }
 
-    /** What no schedule over the chosen links exceeds. */
+    /** Returns the bound of all schedules over the chosen links. */
     private Bound bound(Sweep sweep) {
         return Packings.best(chosen.network())
                 .packing(sweep.call().collective(), sweep.call().root())

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** What a sweep has shown: algorithms side by side, where one overtakes another, and what could be expected. */
+/** The results of a sweep: algorithms side by side, the sizes where one overtakes another, and the bounds. */
 final class Summary {
     private final List<AlgorithmChoice> algorithms;
     /** Rows of one size, smallest size first. */
@@ -92,7 +92,7 @@ final class Summary {
                 : Optional.empty();
     }
 
-    /** Whether the times of one row are less than those of another by more than either spreads. */
+    /** Returns whether the times of one row are less than those of another by more than either spreads. */
     private static boolean isFaster(Row row, Row than) {
         double spread = Math.max(row.outOfPlace().spreadUs(), than.outOfPlace().spreadUs());
         return us(than) - us(row) > spread;
@@ -157,7 +157,7 @@ final class Summary {
     }
 
     /**
-     * What the links carry at most, and each algorithm's share of it at the largest size.
+     * Returns the bound of the links, and each algorithm's share of it at the largest size.
      *
      * @param gbs the bound in GB/s algbw
      * @param counted which links and abilities of switches the bound counts; empty where it counts all

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.ToLongFunction;
 
 /**
- * What is to be measured.
+ * The calls and sizes to be measured.
  *
  * @param call the kind of call
  * @param counts element counts, as the collective counts them, ascending

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SweepBench {
     private static final long SEED = 2024;
-    /** Whether the JVM was started with the module that {@link PlainLoop} needs. */
+    /** True if the JVM was started with the module that {@link PlainLoop} needs. */
     private static final boolean HAS_VECTORS =
             ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
 

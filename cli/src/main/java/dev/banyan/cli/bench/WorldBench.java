@@ -157,7 +157,7 @@ record WorldBench(MachineOptions options) {
         return world.all().combine(design.pass.step(compute), ReduceOp.MAX);
     }
 
-    /** What the hierarchy costs beyond the call between processes. */
+    /** Measures the cost of the hierarchy beyond the call between processes. */
     private static String hierarchy(World world, Communicator local, Arena arena) {
         List<MemorySegment> buffers = IntStream.range(0, local.size())
                 .mapToObj(_ -> arena.allocate(COMPARED_BYTES, 64))

@@ -167,7 +167,7 @@ public final class CalibrateCommand extends Subcommand {
         out().println(title + (keys.isEmpty() ? "none" : String.join(", ", keys)));
     }
 
-    /** What --machine names, else what the folder's probe found. */
+    /** Returns the machine of --machine, or else the one that the folder's probe found. */
     private Machine machine(DayFolder day) {
         if (machine.isNamed()) {
             return machine.choose(1).machine();

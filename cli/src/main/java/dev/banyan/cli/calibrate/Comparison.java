@@ -36,7 +36,7 @@ record Comparison(PublishedSweep setting, Profile profile, SweepComparison compa
         return setting.seen().isPresent() ? "yes" : "no";
     }
 
-    /** What the predicted time of a row is made of. */
+    /** Returns the parts of a row's predicted time. */
     static String boundBy(SweepComparison.Row row) {
         return row.predicted().hostBound()
                 ? "launch"

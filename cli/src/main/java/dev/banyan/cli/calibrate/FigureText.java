@@ -2,7 +2,7 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.output.Numbers;
 
-/** How figures are written in these reports. */
+/** Formats the figures of these reports. */
 final class FigureText {
     private FigureText() {}
 

@@ -62,7 +62,7 @@ public final class SweepOptions {
             description = "peer, or host where NCCL had neither NVLink nor peer access (default: peer).")
     private Wires transport = Wires.peer;
 
-    /** What {@code --transport} takes. */
+    /** The values of {@code --transport}. */
     enum Wires {
         peer(Transport.PEER),
         host(Transport.HOST);
@@ -90,7 +90,7 @@ public final class SweepOptions {
      * @param own what {@code --machine} names; empty where the files' names say it
      */
     public record Found(List<Measured> sweeps, List<String> leftOut, Optional<ChosenMachine> own) {
-        /** What their report holds for; files of published sweeps have machines and profiles of their own. */
+        /** Returns the context of the report; files of published sweeps have machines and profiles of their own. */
         public RunContext context() {
             return own.map(chosen -> RunContext.of(chosen.machine())
                             .with(sweeps.getFirst().profile().name()))

@@ -7,7 +7,7 @@ import java.io.PrintWriter;
 import java.util.List;
 
 /**
- * What {@code banyan validate} reports, in the order of its JSON.
+ * The report of {@code banyan validate}, in the order of its JSON.
  *
  * @param sweeps one per file
  * @param leftOut files that are no sweeps that can be compared, each with the reason

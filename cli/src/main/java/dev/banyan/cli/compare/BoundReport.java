@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan bound} reports, in the order of its JSON.
+ * The report of {@code banyan bound}, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
@@ -91,7 +91,7 @@ record BoundReport(
                 countsPcie(network, chosen) ? PcieRates.sentence(chosen.machine()) : "");
     }
 
-    /** Whether some bound is one of PCIe links. */
+    /** Returns whether some bound is one of PCIe links. */
     private static boolean countsPcie(Network network, ChosenMachine chosen) {
         Network all = network.leavesOutLinks() ? chosen.describedLinks() : network;
         return IntStream.range(0, all.arcs()).anyMatch(arc -> all.kind(arc) == Link.Kind.PCIE);

@@ -31,7 +31,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan compare} reports, in the order of its JSON.
+ * The report of {@code banyan compare}, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
@@ -178,7 +178,7 @@ record CompareReport(
         }
     }
 
-    /** What share NCCL reaches of the least limit that it does not exceed, where it exceeds the bound. */
+    /** Returns NCCL's share of the least limit that it does not exceed, if it exceeds the bound. */
     private static String shareBeyond(double rate, BigFraction bound, List<Limit> beyond) {
         return rate <= bound.doubleValue()
                 ? ""
@@ -238,7 +238,7 @@ record CompareReport(
         }
     }
 
-    /** What figures depend on beside the links of the bound; what an imported schedule is. */
+    /** Returns the conditions of the figures beside the links of the bound, and the origin of an imported schedule. */
     private List<String> notes() {
         List<String> lines = new ArrayList<>();
         for (RowReport row : rows) {

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 final class DeviceSets {
     private DeviceSets() {}
 
-    /** How many sets of the given sizes there are. */
+    /** Returns the number of sets of the given sizes. */
     static BigInteger count(int devices, int least, int most) {
         return IntStream.rangeClosed(least, most)
                 .mapToObj(size -> choose(devices, size))
@@ -55,7 +55,9 @@ final class DeviceSets {
         return true;
     }
 
-    /** Whether NVLink-class links join the set, with its relays; any set, where the machine has no such links. */
+    /**
+     * Returns whether NVLink-class links join the set, with its relays; any set, where the machine has no such links.
+     */
     static boolean connected(ChosenMachine set, int[] relays) {
         return !hasNvlink(set.whole()) || set.network(relays).joinedByNvlink();
     }

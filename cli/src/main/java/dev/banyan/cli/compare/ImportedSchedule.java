@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ImportedSchedule(String file, Schedule schedule) {
     /**
-     * Where a row's figures come from, in the order of the JSON.
+     * The origin of a row's figures, in the order of the JSON.
      *
      * @param file the file's name
      * @param collective what the schedule does
@@ -110,7 +110,7 @@ record ImportedSchedule(String file, Schedule schedule) {
                 null);
     }
 
-    /** Whether the links lead wherever data go. */
+    /** Returns whether the links lead wherever data go. */
     private static boolean joins(Network network, ScheduleTraffic traffic) {
         Detours detours = new Detours(network);
         int n = traffic.ranks();

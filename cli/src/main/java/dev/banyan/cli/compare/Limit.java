@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What a collective cannot exceed, in the order of its JSON.
+ * A limit of a collective, in the order of its JSON.
  *
  * @param counted which links and which abilities of switches it counts, e.g. {@code NVLink, no reduction in switches}
  * @param algbwGBs algbw in GB/s, as nccl-tests define it
@@ -41,8 +41,8 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
     }
 
     /**
-     * What a bound that {@link #bound} found counts; empty where that is all that the machine has, so that no schedule
-     * can exceed it.
+     * Returns the links that the bound of {@link #bound} counts; an empty text if these are all links of the machine,
+     * so that no schedule can exceed it.
      */
     public static String counted(Network network, Collective collective) {
         boolean reduces = network.switchesReduce() && collective == Collective.ALL_REDUCE;

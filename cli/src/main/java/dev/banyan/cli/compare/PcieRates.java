@@ -5,9 +5,9 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 
-/** How the bandwidths of a machine's PCIe links come about. */
+/** Explains the bandwidths of a machine's PCIe links. */
 final class PcieRates {
-    /** Of gen3 and later, two of 130 bits are coding. */
+    /** Rate per GT/s of gen3 and later, where two of 130 bits are coding. */
     private static final double RAW_GBS_PER_GTS = 128 / 130.0 / 8;
 
     private PcieRates() {}

@@ -85,7 +85,7 @@ record SubsetRow(
         return rate.compareTo(alone.rateGbs()) > 0 ? rate : alone.rateGbs();
     }
 
-    /** How many times as fast it is with relays. */
+    /** Returns the gain by relays, as a factor. */
     @JsonIgnore
     double gain() {
         return rateWithRelaysGBs == null ? 1 : rateWithRelaysGBs / rateGBs;

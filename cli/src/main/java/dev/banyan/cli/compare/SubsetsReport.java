@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trees --all-subsets} reports, in the order of its JSON.
+ * The report of {@code banyan trees --all-subsets}, in the order of its JSON.
  *
  * @param machine the machine's name
  * @param devices the devices whose sets were tried, by their numbers in the whole machine

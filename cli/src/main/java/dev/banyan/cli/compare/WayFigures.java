@@ -5,7 +5,7 @@ import dev.banyan.trees.ring.RingSet;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * What a way to carry an allreduce comes to.
+ * Rate, depth and number of trees of one algorithm.
  *
  * @param rateGbs algbw in GB/s, latencies apart
  * @param depth greatest number of hops between two ranks from a root to a leaf

@@ -46,7 +46,7 @@ public final class DiagnoseCommand extends Subcommand {
     private OutputFormat format = OutputFormat.table;
 
     /**
-     * What is reported, in the order of its JSON.
+     * The report, in the order of its JSON.
      *
      * @param sweeps one for each sweep
      * @param log what the log says; null without one

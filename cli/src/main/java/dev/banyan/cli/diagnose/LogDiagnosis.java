@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a log of NCCL says.
+ * The findings from a log of NCCL.
  *
  * @param file name of its file
  * @param findings one sentence each

@@ -8,7 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
-/** How the neighbours in rings are linked. */
+/** The links between neighbours in rings. */
 final class RingHops {
     private final Machine machine;
 

@@ -32,7 +32,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a sweep of NCCL says, against the bound of the links, the model of NCCL and Banyan's own prediction.
+ * The findings from a sweep of NCCL, against the bound of the links, the model of NCCL and Banyan's own prediction.
  *
  * @param file name of its file
  * @param title what was measured, on what
@@ -195,7 +195,7 @@ record SweepDiagnosis(
             return compared.rows().stream().anyMatch(row -> row.predicted().protocol() == Protocol.NVLS);
         }
 
-        /** Which neighbours of rings have no NVLink, where other pairs have. */
+        /** Adds the neighbours in rings that have no NVLink although other pairs have. */
         private void ring() {
             RingHops hops = new RingHops(machine);
             List<List<Integer>> orders = log != null && !log.rings().isEmpty() && log.ranks() == machine.size()
@@ -218,7 +218,7 @@ record SweepDiagnosis(
             return link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI;
         }
 
-        /** What small calls wait for. */
+        /** Adds the cause of small calls' times. */
         private void small() {
             List<SweepComparison.Row> small =
                     compared.rows().stream().filter(row -> row.bytes() <= SMALL).toList();
@@ -249,7 +249,7 @@ record SweepDiagnosis(
             }
         }
 
-        /** How far the model of NCCL is off, and where. */
+        /** Adds the error of the model of NCCL. */
         private void model() {
             SweepComparison large = compared.rows().stream().anyMatch(row -> row.bytes() >= NcclErrors.LARGE)
                     ? compared.between(NcclErrors.LARGE, Long.MAX_VALUE)
@@ -334,7 +334,10 @@ record SweepDiagnosis(
             }
         }
 
-        /** What Banyan would take with the algorithm and the executor that it chooses, which nobody has measured. */
+        /**
+         * Adds the predicted time of Banyan with the algorithm and the executor that it chooses, which nobody has
+         * measured.
+         */
         private void prediction() {
             if (setting.transport() == Transport.HOST) {
                 return;

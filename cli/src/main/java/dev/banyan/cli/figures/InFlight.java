@@ -86,7 +86,10 @@ record InFlight(List<Row> rows) {
                 .toList();
     }
 
-    /** Where the multi-tree's curve falls below the single tree's, in elements, between two sizes by power laws. */
+    /**
+     * Returns the number of elements at which the multi-tree's curve falls below the single tree's, between two sizes
+     * by power laws.
+     */
     OptionalLong crossover(int inFlight) {
         List<Row> single = curve(SINGLE, inFlight).toList();
         List<Row> multi = curve(MULTI, inFlight).toList();

@@ -100,7 +100,7 @@ record Speedups(List<Row> rows) {
         return peaks(1, Times::ncclUs);
     }
 
-    /** How much faster steps are than over another store, over trees and over the packed forest. */
+    /** Returns the speedups of steps over another store, over trees and over the packed forest. */
     private TextTable peaks(int column, ToDoubleFunction<Times> other) {
         TextTable table = new TextTable(
                 "model",

@@ -4,7 +4,7 @@ import dev.banyan.cli.input.ResourceTable;
 import java.util.List;
 
 /**
- * What one V100 trains, from the table in {@code throughput.txt}, which says where its figures are from.
+ * The training rate of one V100, from the table in {@code throughput.txt}, which names its sources.
  *
  * @param model e.g. {@code resnet-50}
  * @param batch images per step

@@ -45,7 +45,7 @@ public record ChosenMachine(
         return group.stream().mapToInt(Integer::intValue).toArray();
     }
 
-    /** How well its devices are connected. */
+    /** Returns the connections of its devices. */
     public LinkMatrix links() {
         return LinkMatrix.of(machine);
     }
@@ -73,7 +73,7 @@ public record ChosenMachine(
         return Network.ofAllLinks(whole, devices());
     }
 
-    /** What was odd in the description, and what was assumed beyond it. */
+    /** Returns the oddities of the description and the assumptions beyond it. */
     public List<String> warnings() {
         List<String> warnings = new ArrayList<>(machine.warnings());
         warnings.addAll(links().warnings());

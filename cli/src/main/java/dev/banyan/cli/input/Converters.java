@@ -16,7 +16,7 @@ import java.util.function.Function;
 import picocli.CommandLine;
 import picocli.CommandLine.TypeConversionException;
 
-/** How words of the command line become the values of options, by the options' types. */
+/** Converts words of the command line to the values of options, by the options' types. */
 public final class Converters {
     private final CommandLine command;
 

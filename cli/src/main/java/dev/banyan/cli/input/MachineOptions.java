@@ -86,10 +86,10 @@ public final class MachineOptions {
                             + " may share one, e.g. 0,0,0,0.")
     private @Nullable DeviceList devices;
 
-    /** What has named the devices, for messages. */
+    /** The option that has named the devices, for messages. */
     private String source = "--devices";
 
-    /** What a plain matrix holds. */
+    /** The unit of a plain matrix. */
     enum Unit {
         weights(MatrixUnit.CLASSES),
         gbs(MatrixUnit.GBS);
@@ -101,12 +101,12 @@ public final class MachineOptions {
         }
     }
 
-    /** Whether {@code --machine} names one. */
+    /** Returns whether {@code --machine} names one. */
     public boolean isNamed() {
         return machine != null;
     }
 
-    /** Whether the machine is described on standard input, which can be read once. */
+    /** Returns whether the machine is described on standard input, which can be read once. */
     private boolean isStandardInput() {
         return "-".equals(machine);
     }
@@ -124,7 +124,7 @@ public final class MachineOptions {
         source = option + " " + count;
     }
 
-    /** What {@code --devices} names, or null. */
+    /** Returns the devices of {@code --devices}, or null. */
     public @Nullable DeviceList devices() {
         return devices;
     }

@@ -43,7 +43,7 @@ public final class RelayOption {
         }
     }
 
-    /** Whether the option was given. */
+    /** Returns whether the option was given. */
     public boolean given() {
         return relays != null;
     }

@@ -1,4 +1,4 @@
-/** What the commands are given: machines, devices, sizes. */
+/** The input of commands: machines, devices, sizes. */
 @NullMarked
 package dev.banyan.cli.input;
 

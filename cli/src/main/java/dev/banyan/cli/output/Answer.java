@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a command prints as JSON, described by {@code docs/output.schema.json}: one object that begins with what its
+ * The JSON output of a command, described by {@code docs/output.schema.json}: one object that begins with what its
  * figures hold for, and holds its table as {@code rows}.
  */
 public final class Answer {

@@ -3,7 +3,7 @@ package dev.banyan.cli.output;
 import java.util.List;
 import java.util.Optional;
 
-/** How assumed speeds of links are printed. */
+/** Prints assumed speeds of links. */
 public final class Assumptions {
     private Assumptions() {}
 

@@ -36,7 +36,7 @@ public record CertificateReport(
         @Nullable Boolean entering,
         @Nullable List<Price> prices) {
     /**
-     * What an arc costs per unit of its capacity.
+     * The price of an arc per unit of its capacity.
      *
      * @param from node index in the network
      * @param to node index in the network

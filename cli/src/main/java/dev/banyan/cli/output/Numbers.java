@@ -5,7 +5,7 @@ import java.util.Locale;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
-/** How figures are written for people, and fractions for programs. */
+/** Formats figures for people, and fractions for programs. */
 public final class Numbers {
     private Numbers() {}
 

@@ -1,6 +1,6 @@
 package dev.banyan.cli.output;
 
-/** What {@code --format} chooses from where there is nothing else. */
+/** The values of {@code --format} for commands without further ones. */
 public enum OutputFormat {
     /** For people. */
     table,

@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the figures of an answer hold for, as JSON has it; null where nothing of a kind takes part.
+ * The conditions of an answer's figures, as JSON has them; null for a condition that has no effect.
  *
  * @param machine the machine that they are about
  * @param backend what carried calls out: sim, host or cuda
@@ -19,7 +19,7 @@ public record RunContext(
         @Nullable String backend,
         @Nullable String executor,
         @Nullable String profile) {
-    /** Of answers that are about no machine. */
+    /** The context of answers that are about no machine. */
     public static final RunContext NONE = new RunContext(null, null, null, null);
 
     /**
@@ -36,7 +36,7 @@ public record RunContext(
         }
     }
 
-    /** Of figures that hold for a machine's links, whatever executes calls. */
+    /** Returns the context of figures that hold for a machine's links, whatever executes calls. */
     public static RunContext of(Machine machine) {
         return new RunContext(MachineFacts.of(machine), null, null, null);
     }
@@ -47,7 +47,7 @@ public record RunContext(
     }
 
     /**
-     * Of calls.
+     * Returns the context of calls.
      *
      * @param profile the constants of the simulator; null where it is not asked
      */

@@ -1,6 +1,6 @@
 package dev.banyan.cli.output;
 
-/** What {@code --format} chooses from where tables may go into a document. */
+/** The values of {@code --format} for tables that may go into a document. */
 public enum TableFormat {
     /** For people. */
     table,

@@ -1,4 +1,4 @@
-/** How the commands answer: JSON, progress. */
+/** The output of commands: JSON, tables, progress. */
 @NullMarked
 package dev.banyan.cli.output;
 

@@ -22,7 +22,10 @@ record PrintedLimits(ChosenMachine chosen) implements BoundWords {
         return Limit.counted(network, Collective.ALL_REDUCE);
     }
 
-    /** Of fewer devices than all, only those of the same links: the others would take long for hundreds of sets. */
+    /**
+     * Returns further limits. For fewer devices than all, only those of the same links count: the others would take
+     * long for hundreds of sets.
+     */
     @Override
     public List<String> beyond(Network network, Bound bound) {
         boolean hasAll = network.ranks() == chosen.machine().size();

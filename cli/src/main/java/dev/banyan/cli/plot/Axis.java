@@ -3,7 +3,7 @@ package dev.banyan.cli.plot;
 import java.util.Objects;
 
 /**
- * What a chart shows along one of its sides.
+ * An axis of a chart.
  *
  * @param title what it is, with its unit
  * @param scale how values are placed and written

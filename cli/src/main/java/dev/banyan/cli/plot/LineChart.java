@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  *     picture if it stands at the same place
  */
 public record LineChart(String title, Axis x, Axis y, List<ChartCurve> curves) {
-    /** Of a chart, in pixels. */
+    /** The width of a chart, in pixels. */
     static final double WIDTH = 700;
 
     static final double HEIGHT = 460;
@@ -92,7 +92,7 @@ public record LineChart(String title, Axis x, Axis y, List<ChartCurve> curves) {
                 "<text transform='translate(18 %s) rotate(-90)' text-anchor='middle'>%s</text>",
                 (TOP + bottom) / 2, y.title());
         for (int i = 0; i < curves.size(); i++) {
-            // Where colours stand again, lines are dashed.
+            // Lines whose colours repeat are dashed.
             String ink =
                     "stroke='" + COLORS.get(i % COLORS.size()) + (i < COLORS.size() ? "'" : "' stroke-dasharray='7 6'");
             curve(svg, curves.get(i), ink, 2 + 4 * covering(i, up), across, up);

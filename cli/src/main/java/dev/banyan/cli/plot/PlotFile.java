@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Where a picture goes.
+ * The file of a picture.
  *
  * @param path a file whose name ends in .svg, which may be there already
  */

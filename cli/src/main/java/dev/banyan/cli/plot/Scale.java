@@ -2,7 +2,7 @@ package dev.banyan.cli.plot;
 
 import dev.banyan.cli.output.Numbers;
 
-/** How values are placed along an axis, and how they are written there. */
+/** The scale of an axis: places and labels of values. */
 public enum Scale {
     /** Bytes by powers of 2: 4K, 1M. */
     BYTES(true) {
@@ -54,22 +54,22 @@ public enum Scale {
         this.positive = positive;
     }
 
-    /** Whether it has no place for 0 and below. */
+    /** Returns whether it has no place for 0 and below. */
     boolean onlyPositive() {
         return positive;
     }
 
-    /** Where a value is, so that the axis is even. */
+    /** Returns the place of a value, at which the axis is even. */
     double place(double value) {
         return Math.log10(value);
     }
 
-    /** What is at a place. */
+    /** Returns the value at a place. */
     double value(double place) {
         return Math.pow(10, place);
     }
 
-    /** How people write a value of an axis. */
+    /** Returns the label of a value. */
     String label(double value) {
         return number(value);
     }

@@ -124,7 +124,7 @@ public final class MeasuredLinks {
         return machine;
     }
 
-    /** What is wrong with pairs and what to do, one sentence each. */
+    /** Returns the faults of pairs and their remedies, one sentence each. */
     public List<String> warnings() {
         return List.copyOf(warnings);
     }

@@ -89,7 +89,7 @@ public final class PeerChecks {
         return machine;
     }
 
-    /** What contradicts what, one sentence each. */
+    /** Returns the contradictions, one sentence each. */
     public List<String> warnings() {
         return List.copyOf(warnings);
     }

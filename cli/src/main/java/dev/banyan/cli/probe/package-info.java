@@ -1,4 +1,4 @@
-/** What the driver and timed copies say of the links of this machine. */
+/** The links of this machine by its driver and by timed copies. */
 @NullMarked
 package dev.banyan.cli.probe;
 

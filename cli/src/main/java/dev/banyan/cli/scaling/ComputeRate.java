@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What one GPU trains without any communication.
+ * The training rate of one GPU without any communication.
  *
  * @param gpu e.g. {@code P100}
  * @param model e.g. {@code resnet-50}

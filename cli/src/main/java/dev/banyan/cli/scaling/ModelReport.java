@@ -16,7 +16,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
- * What a page says of one model.
+ * The report of a page on one model.
  *
  * @param rate computing
  * @param main input first, the fastest allreduces

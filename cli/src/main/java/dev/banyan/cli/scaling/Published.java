@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What is published of training on Minskys, beside what a page has. */
+/** Published figures of training on Minskys, beside those of a page. */
 final class Published {
     private static final String MODEL = "resnet-50";
     private static final int LARGEST = 256;

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** How long the events of a run took, for each kind and name: the sum of a process, the median and the greatest. */
+/** The times of a run's events, for each kind and name: the sum of a process, the median and the greatest. */
 final class EventTimes {
     private EventTimes() {}
 

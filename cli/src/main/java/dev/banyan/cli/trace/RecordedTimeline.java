@@ -66,7 +66,7 @@ final class RecordedTimeline {
         int row = 1;
         for (Map.Entry<String, List<Recording.Slice>> kind : kinds.entrySet()) {
             List<Recording.Slice> slices = new ArrayList<>(kind.getValue());
-            // Of those that begin together the longest first: it is what the others are parts of.
+            // The longest of those that begin together is first, because the others are its parts.
             slices.sort(Comparator.comparing(Recording.Slice::start)
                     .thenComparing(Recording.Slice::end, Comparator.reverseOrder()));
             List<Row> rows = new ArrayList<>();

@@ -14,7 +14,7 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * What JDK Flight Recorder kept of Banyan's events in one process.
+ * Banyan's events in one process, as JDK Flight Recorder kept them.
  *
  * @param process the process's name for people
  * @param rank its rank, where mpirun started it
@@ -22,7 +22,7 @@ import jdk.jfr.consumer.RecordingFile;
  */
 record Recording(String process, OptionalInt rank, List<Slice> slices) {
     private static final String BANYAN = "dev.banyan.";
-    /** What the recorder says of every event. */
+    /** The fields that every event has. */
     private static final List<String> COMMON = List.of("startTime", "duration", "eventThread", "stackTrace");
 
     /**

@@ -9,7 +9,7 @@ import java.io.PrintWriter;
 import java.util.List;
 
 /**
- * What {@code banyan trace replay} reports, in the order of its JSON. Times are in us.
+ * The report of {@code banyan trace replay}, in the order of its JSON. Times are in us.
  *
  * @param machine the machine's name
  * @param profile the simulator's constants

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code banyan trace stats} reports, in the order of its JSON. Times are in us.
+ * The report of {@code banyan trace stats}, in the order of its JSON. Times are in us.
  *
  * @param records records of all files
  * @param setupRecords setup messages among them
@@ -51,7 +51,7 @@ record StatsReport(
         Map<String, Lengths> messages,
         @JsonProperty("rows") List<KeyTraffic> traffic,
         Map<String, Times> overheads) {
-    /** What the four messages of a push and a pull are called. */
+    /** The names of the four messages of a push and a pull. */
     static final List<String> MESSAGES = List.of("push", "acknowledgement", "request", "pull");
 
     /**

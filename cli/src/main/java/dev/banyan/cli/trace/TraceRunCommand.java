@@ -118,7 +118,7 @@ final class TraceRunCommand extends Subcommand {
     private OutputFormat format = OutputFormat.table;
 
     /**
-     * What was done, as JSON has it.
+     * The result of a run, as JSON has it.
      *
      * @param keys number of keys
      * @param records records of all files
@@ -179,7 +179,7 @@ final class TraceRunCommand extends Subcommand {
         }
         int ranks = chosen.machine().size();
         if (devices.inHostMemory()) {
-            // Of two stores: every rank's gradients, and at the servers the values and the sums.
+            // Two stores have every rank's gradients, and at the servers the values and the sums.
             FreeMemory.require(
                     2L * (ranks + 2) * played.totalElements() * DataType.F32.bytes(),
                     "use fewer devices with --devices, or a smaller workload");

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** What one iteration over the gradients of a model should take: all keys, all-reduced in place. */
+/** Predicts the time of one iteration over the gradients of a model: all keys, all-reduced in place. */
 final class IterationTimes {
     private final Machine machine;
     private final SimulatedCosts costs;

@@ -66,7 +66,7 @@ final class MeasuredTrials implements Trials {
         return ncclRefusal;
     }
 
-    /** What the backend does by itself, and some fixed lengths below the size. */
+    /** Returns the backend's own chunk length, and some fixed lengths below the size. */
     @Override
     public List<Long> chunkBytes(AlgorithmConfig whole, long bytes) {
         if (whole.algorithm() == AlgorithmChoice.NCCL) {

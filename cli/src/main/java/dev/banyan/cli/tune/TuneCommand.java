@@ -243,7 +243,7 @@ public final class TuneCommand extends Subcommand {
         return tuner;
     }
 
-    /** Where the times are from, as the picture's title has it. */
+    /** Returns the origin of the times for the picture's title. */
     private String place(Machine group) {
         return switch (backend) {
             case SIM -> group.name() + ", simulated";

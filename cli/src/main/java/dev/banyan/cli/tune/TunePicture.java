@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What was tuned as a picture: time and bus bandwidth over the size, of each algorithm's best and of the choice. */
+/** The picture of a tuning: time and bus bandwidth over the size, of each algorithm's best and of the choice. */
 final class TunePicture {
     private TunePicture() {}
 

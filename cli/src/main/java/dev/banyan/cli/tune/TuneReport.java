@@ -16,7 +16,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was tuned, for people, programs and the configuration.
+ * The result of tuning, for people, programs and the configuration.
  *
  * @param devices their number
  * @param how what the times come from, in words

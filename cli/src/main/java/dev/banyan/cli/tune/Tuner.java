@@ -24,7 +24,7 @@ final class Tuner {
     private final List<Found> sizes = new ArrayList<>();
 
     /**
-     * What was found at one size.
+     * The result at one size.
      *
      * @param bytes the size
      * @param choice what the rules will take
@@ -114,7 +114,7 @@ final class Tuner {
         return new SizeRules(rules);
     }
 
-    /** What was found, by ascending size. */
+    /** Returns the results, by ascending size. */
     List<Found> sizes() {
         return List.copyOf(sizes);
     }

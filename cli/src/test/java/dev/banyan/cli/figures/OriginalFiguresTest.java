@@ -9,7 +9,7 @@ import dev.banyan.topology.Presets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the original design says of its figures holds for ours. */
+/** The statements of the original design about its figures hold for ours. */
 class OriginalFiguresTest {
     private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
     private static final Profile PROFILE = Profiles.of(MACHINE);
@@ -86,7 +86,7 @@ class OriginalFiguresTest {
                 assertThat(overlap.get(store)).isBetween(row.computeUs(), noOverlap.get(store));
             }
         }
-        // Who has few large keys gains most over the parameter server, as in the original.
+        // Models with few large keys gain most over the parameter server, as in the original.
         assertThat(speedups.peak(
                         "vgg-16",
                         row -> row.noOverlap().serverUs() / row.noOverlap().treesUs()))

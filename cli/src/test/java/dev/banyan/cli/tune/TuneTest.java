@@ -47,7 +47,7 @@ class TuneTest {
         return new CollectiveRequest(Collective.ALL_REDUCE, -1, bytes / 4, 4, true, Long.MAX_VALUE);
     }
 
-    /** What a communicator in the folder would take. */
+    /** Returns the planner of a communicator in the folder. */
     private Planner planner(Machine machine) {
         return Planner.of(
                 machine, Config.builder().load(Map.of(), Map.of(), folder), Platform.simulated(Execution.PROGRAMS));

@@ -24,7 +24,7 @@ record Algo(
         boolean outOfPlace,
         List<Gpu> gpus) {
     /**
-     * What one rank does.
+     * The program of one rank.
      *
      * @param id its rank
      * @param inputChunks MSCCL chunks of its input, 0 if it is not used

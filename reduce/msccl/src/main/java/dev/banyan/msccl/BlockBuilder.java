@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** A threadblock while it is filled. */
 final class BlockBuilder {
     /**
-     * What makes it different from others.
+     * The properties that distinguish it from others.
      *
      * @param rank its GPU
      * @param channel its channel
@@ -87,7 +87,7 @@ final class BlockBuilder {
     }
 
     /**
-     * Of steps to wait for, by threadblock of the same rank, those that are not done for certain by then; the next
+     * Returns those steps to wait for, by threadblock of the same rank, that are not done for certain by then; the next
      * step is taken to wait for them.
      *
      * @param own the rank's threadblocks, by id

@@ -5,7 +5,7 @@ import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
 
 /**
- * Which MSCCL chunks of memory are one and the same.
+ * Identifies MSCCL chunks that are the same memory.
  *
  * @param collective what shares memory in place
  * @param blockChunks MSCCL chunks of {@code count} elements

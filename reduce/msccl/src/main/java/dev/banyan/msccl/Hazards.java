@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What each action has to wait for on its own ranks: the writer of what it reads, the readers and the writer of
- * what it overwrites. Between ranks a transfer itself is the waiting. A transfer has two sides, that of its
+ * The actions that each action has to wait for on its own ranks: the writer of what it reads, the readers and the
+ * writer of what it overwrites. Between ranks a transfer itself is the waiting. A transfer has two sides, that of its
  * sender and that of its target; other actions have the latter only.
  */
 final class Hazards {

@@ -1,9 +1,8 @@
 package dev.banyan.msccl;
 
 /**
- * What the runtimes can take, by {@code msccl.h} and the XML parser of microsoft/msccl and by {@code
- * msccl_struct.h} and {@code msccl_parser.cc} of ROCm/rccl and Azure/msccl-executor-nccl; the least where
- * they differ.
+ * The limits of the runtimes, by {@code msccl.h} and the XML parser of microsoft/msccl and by {@code msccl_struct.h}
+ * and {@code msccl_parser.cc} of ROCm/rccl and Azure/msccl-executor-nccl; the least where they differ.
  */
 final class Limits {
     /** MAXCHANNELS. */

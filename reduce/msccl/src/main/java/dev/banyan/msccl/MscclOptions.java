@@ -4,7 +4,7 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * What an exported algorithm says besides its steps.
+ * The attributes of an exported algorithm besides its steps.
  *
  * @param name its name: 1 to 63 letters, digits and {@code _ . + -}, since the runtime's parser knows no
  *     escapes and keeps no more

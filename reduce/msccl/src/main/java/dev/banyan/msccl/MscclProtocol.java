@@ -1,6 +1,6 @@
 package dev.banyan.msccl;
 
-/** How a connection between two GPUs moves data, as NCCL names it. */
+/** The protocols of a connection between two GPUs, as NCCL names them. */
 public enum MscclProtocol {
     /** Large pieces and one flag for each: most bandwidth. */
     SIMPLE("Simple", 2),

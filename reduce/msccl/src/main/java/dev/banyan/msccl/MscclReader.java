@@ -29,7 +29,7 @@ import java.util.List;
  */
 public final class MscclReader {
     private static final int MOST_BYTES = 32 << 20;
-    /** Of step counts that the race check keeps. */
+    /** The greatest number of step counts that the race check keeps. */
     private static final long MOST_CLOCK_ENTRIES = 1L << 25;
 
     private static final long MOST_UNITS = 1L << 20;

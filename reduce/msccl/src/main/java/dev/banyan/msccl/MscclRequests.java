@@ -18,7 +18,7 @@ public final class MscclRequests {
     /** Elements of this size are cut at any element, and scratch memory is not padded. */
     private static final int ELEMENT_BYTES = 64;
 
-    /** What {@link Forest} allows the sum of shares to be off by. */
+    /** The error of the sum of shares that {@link Forest} allows. */
     private static final double SHARE_ERROR = 1e-9;
 
     private MscclRequests() {}

@@ -1,8 +1,8 @@
 package dev.banyan.msccl;
 
 /**
- * What a step of a threadblock does. "Received" is what comes from the threadblock's receive peer, "sends" goes
- * to its send peer.
+ * The operation of a threadblock's step. "Received" is what comes from the threadblock's receive peer, "sends" goes to
+ * its send peer.
  */
 enum Opcode {
     /** Sends the source. */

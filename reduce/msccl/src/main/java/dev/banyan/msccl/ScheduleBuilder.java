@@ -33,7 +33,7 @@ final class ScheduleBuilder {
     private final int[] order;
     private final boolean sorted;
     private final boolean[] staged;
-    /** Where a step's first chunk to send is, if not in its operands. */
+    /** The place of a step's first chunk to send, if it is not in its operands. */
     private final Map<Integer, Long> buffers = new HashMap<>();
 
     private final Map<Location, Access> accesses = new HashMap<>();
@@ -115,7 +115,7 @@ final class ScheduleBuilder {
                     reduce(source(node, k), received(step, k), target(node, k));
                 case RECEIVE_REDUCE_SEND -> reduce(source(node, k), received(step, k), sent(step, k));
                 case SEND, NOP -> {
-                    // What is sent is read by the receiver's step.
+                    // The receiver's step reads the data that is sent.
                 }
             }
         }
@@ -145,7 +145,7 @@ final class ScheduleBuilder {
         return cells.at(node.rank(), instruction.targetSpace(), instruction.targetOffset() + k);
     }
 
-    /** What a step sends, at its sender. */
+    /** Returns the location at the sender that a step sends. */
     private Location sent(int step, int k) {
         Program.Node node = program.node(step);
         return switch (node.instruction().opcode()) {
@@ -155,7 +155,7 @@ final class ScheduleBuilder {
         };
     }
 
-    /** What a step receives: at its sender, or in the connection's buffer. */
+    /** Returns the location that a step receives from: at its sender, or in the connection's buffer. */
     private Location received(int step, int k) {
         int sender = program.sender(step);
         return staged[sender]

@@ -69,7 +69,7 @@ final class ThreadblockPlanner {
         return table.blocks();
     }
 
-    /** What there is too much of, and what to do; null if nothing. */
+    /** Returns the resource that is exceeded, and the remedy; null if there is none. */
     private @Nullable String excess(List<List<BlockBuilder>> blocks) {
         for (int rank = 0; rank < schedule.ranks(); rank++) {
             List<BlockBuilder> own = blocks.get(rank);

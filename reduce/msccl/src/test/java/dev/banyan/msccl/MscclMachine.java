@@ -27,7 +27,7 @@ final class MscclMachine {
 
     private static final long STEPS = 1 << 20;
 
-    /** What varies from run to run. */
+    /** The properties that vary from run to run. */
     record Mode(boolean inPlace, int root, int capacity, boolean piecewise, int iterations) {}
 
     private final Mode mode;
@@ -138,7 +138,7 @@ final class MscclMachine {
         return children;
     }
 
-    /** What breaks a limit or a rule of the runtimes' parsers; empty if nothing. */
+    /** Returns the violated limit or rule of the runtimes' parsers; an empty text if there is none. */
     static String violation(Element algo) {
         int ranks = number(algo, "ngpus");
         int chunks = number(algo, "nchunksperloop");

@@ -6,8 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The basis of a packing: as many columns as wires that they fill. Its amounts are rounded; the exact amounts and prices
- * follow from which columns and wires these are. Immutable.
+ * The basis of a packing: as many columns as wires that they fill. Its amounts are rounded; the exact amounts and
+ * prices follow from which columns and wires these are. Immutable.
  */
 public final class Basis<C extends Column> {
     /** Beyond this many columns the cubic effort is not spent. */

@@ -1,5 +1,8 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.internal.kernel.Kernel;
+import dev.banyan.reduce.internal.kernel.KernelSpec;
+import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;

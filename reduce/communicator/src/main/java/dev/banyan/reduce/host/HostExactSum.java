@@ -2,6 +2,7 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.internal.WorkerPool;
+import dev.banyan.reduce.internal.code.BlockExecutable;
 import dev.banyan.schedule.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -47,34 +48,34 @@ final class HostExactSum extends BlockExecutable {
     }
 
     @Override
-    void begin(MemorySegment[] inputs, MemorySegment[] outputs) {
+    public void begin(MemorySegment[] inputs, MemorySegment[] outputs) {
         System.arraycopy(request.inPlace() ? outputs : inputs, 0, sources, 0, sources.length);
         System.arraycopy(outputs, 0, targets, 0, targets.length);
     }
 
     @Override
-    void end() {
+    public void end() {
         Arrays.fill(sources, MemorySegment.NULL);
         Arrays.fill(targets, MemorySegment.NULL);
     }
 
     @Override
-    long blocks() {
+    public long blocks() {
         return blocks;
     }
 
     @Override
-    int participants() {
+    public int participants() {
         return sums.length;
     }
 
     @Override
-    long traffic() {
+    public long traffic() {
         return read;
     }
 
     @Override
-    void runBlock(int participant, long block) {
+    public void runBlock(int participant, long block) {
         ExactSum sum = sums[participant];
         int section = (int) (block / sectionBlocks);
         int bytes = request.type().bytes();
@@ -102,5 +103,5 @@ final class HostExactSum extends BlockExecutable {
 
     /** Does nothing: the garbage collector frees the scratch memory. */
     @Override
-    void free() {}
+    public void free() {}
 }

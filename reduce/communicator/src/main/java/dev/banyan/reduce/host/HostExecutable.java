@@ -2,6 +2,10 @@ package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.WorkerPool;
+import dev.banyan.reduce.internal.code.BlockExecutable;
+import dev.banyan.reduce.internal.code.HostCompiler;
+import dev.banyan.reduce.internal.code.Program;
+import dev.banyan.reduce.internal.loop.FusedLoop;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Set;
@@ -35,7 +39,7 @@ final class HostExecutable extends BlockExecutable {
     }
 
     @Override
-    void begin(MemorySegment[] inputs, MemorySegment[] outputs) {
+    public void begin(MemorySegment[] inputs, MemorySegment[] outputs) {
         StepListener listener = backend.listener();
         program = listener == null ? fastest() : stepwise();
         program.setBuffers(inputs, outputs);
@@ -76,7 +80,7 @@ final class HostExecutable extends BlockExecutable {
     }
 
     @Override
-    void end() {
+    public void end() {
         program.forgetBuffers();
         if (program == plain) {
             // After the run, which should not share the processor with it.
@@ -85,37 +89,37 @@ final class HostExecutable extends BlockExecutable {
     }
 
     @Override
-    long blocks() {
+    public long blocks() {
         return program.blocks();
     }
 
     @Override
-    boolean isAligned() {
+    public boolean isAligned() {
         return fused.isAligned();
     }
 
     @Override
-    long place(long block) {
+    public long place(long block) {
         return fused.place(block);
     }
 
     @Override
-    int participants() {
+    public int participants() {
         return program.participants();
     }
 
     @Override
-    long traffic() {
+    public long traffic() {
         return program.traffic();
     }
 
     @Override
-    void runBlock(int participant, long block) {
+    public void runBlock(int participant, long block) {
         program.runBlock(participant, block);
     }
 
     @Override
-    void free() {
+    public void free() {
         fused.close();
         Program first = plain;
         if (first != null) {

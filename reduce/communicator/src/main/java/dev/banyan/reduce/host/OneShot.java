@@ -1,5 +1,6 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.internal.code.BlockExecutable;
 import dev.banyan.reduce.internal.processes.Job;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -8,6 +8,8 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.code.BlockExecutable;
+import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;

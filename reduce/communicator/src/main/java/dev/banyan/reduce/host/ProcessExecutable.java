@@ -1,6 +1,7 @@
 package dev.banyan.reduce.host;
 
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.internal.code.BlockExecutable;
 import dev.banyan.reduce.internal.processes.ControlBlock;
 import dev.banyan.reduce.internal.processes.Job;
 import java.lang.foreign.MemorySegment;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.WorkerPool;
+import dev.banyan.reduce.internal.code.BlockExecutable;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
@@ -27,30 +28,30 @@ class BlockExecutableTest {
         }
 
         @Override
-        void begin(MemorySegment[] inputs, MemorySegment[] outputs) {}
+        public void begin(MemorySegment[] inputs, MemorySegment[] outputs) {}
 
         @Override
-        void end() {
+        public void end() {
             ended++;
         }
 
         @Override
-        long blocks() {
+        public long blocks() {
             return 2;
         }
 
         @Override
-        int participants() {
+        public int participants() {
             return 2;
         }
 
         @Override
-        long traffic() {
+        public long traffic() {
             return Long.MAX_VALUE;
         }
 
         @Override
-        void runBlock(int participant, long block) {
+        public void runBlock(int participant, long block) {
             try {
                 if (participant == 0) {
                     joined.await();
@@ -64,7 +65,7 @@ class BlockExecutableTest {
         }
 
         @Override
-        void free() {
+        public void free() {
             freed++;
         }
     }

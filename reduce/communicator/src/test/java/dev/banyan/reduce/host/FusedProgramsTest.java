@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
+import dev.banyan.reduce.internal.code.ChunkCompiler;
+import dev.banyan.reduce.internal.code.FusedCode;
+import dev.banyan.reduce.internal.code.Fusion;
+import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.schedule.ChunkJoin;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveAlgorithm;

@@ -4,6 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.internal.kernel.Kernels;
+import dev.banyan.reduce.internal.loop.FusedLoop;
+import dev.banyan.reduce.internal.loop.LoopGenerator;
+import dev.banyan.reduce.internal.loop.LoopReadiness;
+import dev.banyan.reduce.internal.loop.LoopShape;
+import dev.banyan.reduce.internal.loop.LoopWarmup;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.algorithm.CollectiveRequest;
 import dev.banyan.schedule.algorithm.StarAlgorithm;

@@ -1,5 +1,8 @@
 package dev.banyan.reduce.host;
 
+import dev.banyan.reduce.internal.loop.FusedLoop;
+import dev.banyan.reduce.internal.loop.LoopReadiness;
+
 /** Runs fused loops from the start, so that tests do not depend on when the JIT has compiled them. */
 final class ReadyLoops implements LoopReadiness {
     @Override

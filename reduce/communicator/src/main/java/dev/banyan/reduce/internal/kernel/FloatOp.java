@@ -1,0 +1,7 @@
+package dev.banyan.reduce.internal.kernel;
+
+/** An operation on two floats. */
+@FunctionalInterface
+public interface FloatOp {
+    float apply(float a, float b);
+}
