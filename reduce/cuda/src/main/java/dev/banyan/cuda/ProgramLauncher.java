@@ -1,6 +1,6 @@
 package dev.banyan.cuda;
 
-import dev.banyan.schedule.program.DeviceProgram;
+import dev.banyan.schedule.internal.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
