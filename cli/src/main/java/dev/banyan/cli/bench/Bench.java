@@ -1,5 +1,7 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.schedule.plan.Platform;
 import org.jspecify.annotations.Nullable;
 

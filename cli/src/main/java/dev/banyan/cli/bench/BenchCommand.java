@@ -1,5 +1,17 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.ElementType;
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.rank.CudaSite;
+import dev.banyan.cli.bench.rank.HostSite;
+import dev.banyan.cli.bench.rank.RankBackend;
+import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.bench.workload.OverlapBench;
+import dev.banyan.cli.bench.workload.Workload;
+import dev.banyan.cli.bench.workload.WorkloadOption;
+import dev.banyan.cli.bench.workload.WorldBench;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.Converters;

@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.input.Names;
 import java.util.LinkedHashMap;
 import java.util.List;

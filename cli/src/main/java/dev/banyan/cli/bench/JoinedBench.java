@@ -1,5 +1,17 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.DeviceCalls;
+import dev.banyan.cli.bench.call.Measurement;
+import dev.banyan.cli.bench.call.Meter;
+import dev.banyan.cli.bench.call.ReferenceCheck;
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.rank.FreeMemory;
+import dev.banyan.cli.bench.rank.RankMemory;
+import dev.banyan.cli.bench.report.NcclTable;
+import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.bench.report.Row;
+import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;

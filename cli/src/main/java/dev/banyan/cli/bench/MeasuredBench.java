@@ -1,5 +1,10 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.rank.RankSite;
+import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.bench.workload.Workload;
+import dev.banyan.cli.bench.workload.WorkloadBench;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Platform;

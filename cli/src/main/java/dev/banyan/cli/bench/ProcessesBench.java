@@ -1,5 +1,8 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.rank.HostSite;
+import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;

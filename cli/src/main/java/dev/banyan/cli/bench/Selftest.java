@@ -1,5 +1,9 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.DeviceCalls;
+import dev.banyan.cli.bench.call.ElementType;
+import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;

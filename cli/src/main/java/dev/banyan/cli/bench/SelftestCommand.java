@@ -1,5 +1,13 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.call.DeviceCalls;
+import dev.banyan.cli.bench.rank.CudaSite;
+import dev.banyan.cli.bench.rank.FreeMemory;
+import dev.banyan.cli.bench.rank.HostSite;
+import dev.banyan.cli.bench.rank.RankBackend;
+import dev.banyan.cli.bench.rank.RankSite;
+import dev.banyan.cli.bench.report.Row;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;

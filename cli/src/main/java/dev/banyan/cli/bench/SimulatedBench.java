@@ -1,5 +1,15 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.Measurement;
+import dev.banyan.cli.bench.report.NcclTable;
+import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.bench.report.Row;
+import dev.banyan.cli.bench.report.Summary;
+import dev.banyan.cli.bench.workload.Predictions;
+import dev.banyan.cli.bench.workload.Workload;
+import dev.banyan.cli.bench.workload.WorkloadRow;
 import dev.banyan.cli.compare.Limit;
 import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.input.ChosenMachine;

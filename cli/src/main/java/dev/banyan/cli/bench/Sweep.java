@@ -1,5 +1,9 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.List;
 import java.util.function.ToLongFunction;

@@ -1,6 +1,6 @@
 package dev.banyan.cli.diagnose;
 
-import dev.banyan.cli.bench.Predictions;
+import dev.banyan.cli.bench.workload.Predictions;
 import dev.banyan.cli.calibrate.SweepOptions;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Numbers;

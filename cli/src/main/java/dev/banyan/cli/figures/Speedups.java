@@ -1,6 +1,6 @@
 package dev.banyan.cli.figures;
 
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.Profile;

@@ -1,6 +1,6 @@
 package dev.banyan.cli.gpuday;
 
-import dev.banyan.cli.bench.CudaSite;
+import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaDevices;
 import dev.banyan.gpuday.Figure;

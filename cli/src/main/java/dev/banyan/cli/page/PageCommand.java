@@ -1,6 +1,6 @@
 package dev.banyan.cli.page;
 
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;

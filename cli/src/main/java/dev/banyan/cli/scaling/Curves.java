@@ -1,6 +1,6 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.study.cluster.AllReduceRule;
 import dev.banyan.study.cluster.CallOrder;
 import dev.banyan.study.cluster.Design;

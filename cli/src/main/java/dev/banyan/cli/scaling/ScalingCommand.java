@@ -1,6 +1,6 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;

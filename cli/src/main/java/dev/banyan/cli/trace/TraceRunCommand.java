@@ -2,10 +2,10 @@ package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.bench.FreeMemory;
-import dev.banyan.cli.bench.RankBackend;
 import dev.banyan.cli.bench.StoreTypeConverter;
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.rank.FreeMemory;
+import dev.banyan.cli.bench.rank.RankBackend;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;

@@ -1,7 +1,7 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.Predictions;
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.workload.Predictions;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.PlannedSchedule;

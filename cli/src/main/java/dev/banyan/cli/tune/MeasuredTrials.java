@@ -1,8 +1,8 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.RankMemory;
-import dev.banyan.cli.bench.RankSite;
-import dev.banyan.cli.bench.Repeats;
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.rank.RankMemory;
+import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;

@@ -1,12 +1,12 @@
 package dev.banyan.cli.tune;
 
 import dev.banyan.cli.bench.BenchBackend;
-import dev.banyan.cli.bench.CudaSite;
-import dev.banyan.cli.bench.HostSite;
-import dev.banyan.cli.bench.RankSite;
 import dev.banyan.cli.bench.Sizes;
-import dev.banyan.cli.bench.Workload;
-import dev.banyan.cli.bench.WorkloadOption;
+import dev.banyan.cli.bench.rank.CudaSite;
+import dev.banyan.cli.bench.rank.HostSite;
+import dev.banyan.cli.bench.rank.RankSite;
+import dev.banyan.cli.bench.workload.Workload;
+import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.compare.SimulatedNccl;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.input.ChosenMachine;

@@ -1,6 +1,6 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.Workload;
+import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;

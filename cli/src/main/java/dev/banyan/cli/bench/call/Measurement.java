@@ -1,0 +1,86 @@
+package dev.banyan.cli.bench.call;
+
+import dev.banyan.simulate.RangedCosts.TimeRange;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The measured or predicted figures of one call.
+ *
+ * @param timeUs average time in us
+ * @param algbwGBs size over time in GB/s (1e9 bytes/s)
+ * @param busbwGBs algbw times nccl-tests' factor of the collective
+ * @param wrong wrong elements of all ranks, inputs that changed out of place included; null if not checked
+ * @param medianUs median time in us
+ * @param spreadUs interquartile range of the times in us; 0 of a prediction
+ * @param runs timed runs
+ * @param choice of a prediction: the algorithm and its settings; null if the call was measured
+ * @param range of a prediction by constants of which some are assumed; null for none
+ */
+public record Measurement(
+        double timeUs,
+        double algbwGBs,
+        double busbwGBs,
+        @Nullable Long wrong,
+        double medianUs,
+        double spreadUs,
+        int runs,
+        @Nullable String choice,
+        @Nullable TimeRange range) {
+    public static Measurement of(Call call, long count, long[] nanos, @Nullable Long wrong) {
+        double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
+        long[] sorted = nanos.clone();
+        Arrays.sort(sorted);
+        double spread = (sorted[sorted.length * 3 / 4] - sorted[sorted.length / 4]) / 1e3;
+        return of(call, count, average, wrong, median(nanos) / 1e3, spread, nanos.length, null, null);
+    }
+
+    /** Returns predicted figures. */
+    public static Measurement predicted(Call call, long count, double us, String choice, @Nullable TimeRange range) {
+        return of(call, count, us, null, us, 0, 1, choice, range);
+    }
+
+    private static Measurement of(
+            Call call,
+            long count,
+            double us,
+            @Nullable Long wrong,
+            double medianUs,
+            double spreadUs,
+            int runs,
+            @Nullable String choice,
+            @Nullable TimeRange range) {
+        double algbw = call.size(count) / us / 1e3;
+        double busbw = algbw * call.collective().busFactor(call.ranks());
+        return new Measurement(us, algbw, busbw, wrong, medianUs, spreadUs, runs, choice, range);
+    }
+
+    /** The figures as JSON has them. */
+    public Map<String, @Nullable Object> json() {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("timeUs", timeUs);
+        json.put("algbwGBs", algbwGBs);
+        json.put("busbwGBs", busbwGBs);
+        if (choice == null) {
+            json.put("wrong", wrong);
+            json.put("medianUs", medianUs);
+            json.put("runs", runs);
+        } else {
+            json.put("choice", choice);
+            if (range != null) {
+                json.put("leastUs", range.leastUs());
+                json.put("mostUs", range.mostUs());
+            }
+        }
+        return json;
+    }
+
+    /** Median; of an even number the upper one. */
+    public static long median(long[] values) {
+        long[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[sorted.length / 2];
+    }
+}

@@ -1,0 +1,55 @@
+package dev.banyan.cli.bench.rank;
+
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.config.Config;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.backend.NcclRequest;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
+import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.topology.Machine;
+import java.lang.foreign.Arena;
+
+/** Virtual devices in host memory; each communicator has a backend of its own. */
+public record HostSite(Machine machine) implements RankSite {
+    @Override
+    public String devices() {
+        return "played by the host backend: " + host();
+    }
+
+    @Override
+    public String place() {
+        return Numbers.count(machine.size(), "virtual device") + " in host memory";
+    }
+
+    /** Describes what the host backend runs on. */
+    public static String host() {
+        return Runtime.getRuntime().availableProcessors() + " processors, " + System.getProperty("os.arch") + ", Java "
+                + Runtime.version().feature();
+    }
+
+    @Override
+    public Platform platform() {
+        return Platform.ofThisHost();
+    }
+
+    @Override
+    public Communicator open(SizeRules rules) {
+        return Communicator.onHost(
+                machine, Config.builder().set(Planner.ALGORITHM, rules).load());
+    }
+
+    @Override
+    public String refusal(NcclRequest request) {
+        return "NCCL runs on GPUs, and not on the host backend; leave nccl out, or add --backend cuda";
+    }
+
+    @Override
+    public RankMemory allocate(Arena arena, long bytes) {
+        return RankMemory.ofHost(arena, machine.size(), bytes);
+    }
+
+    /** Nothing: communicators close their backends. */
+    @Override
+    public void close() {}
+}

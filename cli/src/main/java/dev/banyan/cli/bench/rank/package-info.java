@@ -1,0 +1,5 @@
+/** Where the ranks of a benchmark live: devices of the host or of CUDA, and their memory. */
+@NullMarked
+package dev.banyan.cli.bench.rank;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,205 @@
+package dev.banyan.cli.bench.report;
+
+import dev.banyan.cli.bench.call.CopyBound;
+import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.simulate.RangedCosts.TimeRange;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** The results of a sweep: algorithms side by side, the sizes where one overtakes another, and the bounds. */
+public final class Summary {
+    private final List<AlgorithmChoice> algorithms;
+    /** Rows of one size, smallest size first. */
+    private final List<List<Row>> bySize;
+
+    /** @param rows at least one; each size with the same algorithms, in the same order */
+    public Summary(List<Row> rows) {
+        algorithms = rows.stream().map(Row::algorithm).distinct().toList();
+        bySize = List.copyOf(rows.stream()
+                .collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList()))
+                .values());
+    }
+
+    /**
+     * Algorithms side by side, where there are several, and where one overtakes another.
+     *
+     * @param times what times they are, in words
+     */
+    public List<String> comparison(String times) {
+        List<String> lines = new ArrayList<>();
+        if (algorithms.size() > 1) {
+            lines.add("#");
+            lines.addAll(table(times));
+        }
+        crossover().ifPresent(lines::add);
+        return lines;
+    }
+
+    /**
+     * Times out of place, size by algorithm, the least of each size marked, and whether ranges leave open which it is.
+     *
+     * @param times what times they are, in words
+     */
+    List<String> table(String times) {
+        List<String> lines = new ArrayList<>();
+        boolean ranged = bySize.stream()
+                .flatMap(List::stream)
+                .anyMatch(row -> row.outOfPlace().range() != null);
+        lines.add("# " + times + "; * is the least" + (ranged ? ", ? the least where ranges overlap" : ""));
+        lines.add(algorithms.stream()
+                .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
+                .collect(Collectors.joining("", Numbers.format("# %10s", "size"), "")));
+        for (List<Row> rows : bySize) {
+            Row best =
+                    rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+            String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : "?";
+            lines.add(rows.stream()
+                    .map(row -> Numbers.format("%13.1f%s", us(row), row.equals(best) ? mark : " "))
+                    .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
+        }
+        return lines;
+    }
+
+    /**
+     * From which size on several trees, packed ones rather than others, beat one by more than the spread of their
+     * times; nothing where not both were measured, or where the largest size does not tell them apart.
+     */
+    Optional<String> crossover() {
+        int single = algorithms.indexOf(AlgorithmChoice.SINGLE_TREE);
+        int packing = algorithms.indexOf(AlgorithmChoice.PACKING);
+        int several = packing >= 0 ? packing : algorithms.indexOf(AlgorithmChoice.MULTI_TREE);
+        if (single < 0 || several < 0) {
+            return Optional.empty();
+        }
+        Row from = null;
+        for (List<Row> rows : bySize) {
+            boolean beaten = isFaster(rows.get(several), rows.get(single));
+            from = !beaten ? null : from == null ? rows.get(several) : from;
+        }
+        String name = algorithms.get(several).label();
+        if (from != null) {
+            return Optional.of("# crossover: " + name + " is faster than single-tree from " + size(from) + " on");
+        }
+        List<Row> largest = bySize.getLast();
+        return isFaster(largest.get(single), largest.get(several))
+                ? Optional.of("# crossover: " + name + " does not beat single-tree at the largest size here")
+                : Optional.empty();
+    }
+
+    /** Returns whether the times of one row are less than those of another by more than either spreads. */
+    private static boolean isFaster(Row row, Row than) {
+        double spread = Math.max(row.outOfPlace().spreadUs(), than.outOfPlace().spreadUs());
+        return us(than) - us(row) > spread;
+    }
+
+    /** Times in place beside those of the loop written by hand; nothing where that was not measured. */
+    public List<String> besideLoop() {
+        if (bySize.getFirst().getFirst().loopUs() == null) {
+            return List.of();
+        }
+        List<String> lines = new ArrayList<>();
+        lines.add("# what to expect: median time (us) in place, and of a loop written by hand on the same buffers,"
+                + " in turns");
+        lines.add(algorithms.stream()
+                .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
+                .collect(Collectors.joining("", Numbers.format("# %10s%13s ", "size", "loop"), "")));
+        for (List<Row> rows : bySize) {
+            double loop = rows.stream()
+                    .mapToDouble(row -> Objects.requireNonNull(row.loopUs()))
+                    .min()
+                    .orElseThrow();
+            lines.add(rows.stream()
+                    .map(row -> Numbers.format("%13.1f ", row.inPlace().medianUs()))
+                    .collect(Collectors.joining("", Numbers.format("# %10s%13.1f ", size(rows.getFirst()), loop), "")));
+        }
+        lines.add("#");
+        return lines;
+    }
+
+    /** The memory's bounds at the largest size, out of place and in place, and each algorithm's share of them. */
+    public List<String> expectation(CopyBound apart, CopyBound inPlace) {
+        List<Row> largest = bySize.getLast();
+        Row any = largest.getFirst();
+        long traffic = any.call().leastTraffic(any.count());
+        double leastApart = apart.leastUs(traffic);
+        double leastInPlace = inPlace.leastUs(traffic);
+        List<String> lines = new ArrayList<>();
+        lines.add(Numbers.format(
+                "# what to expect: at the speed of a plain copy by all cores (of these buffers %.0f us, onto themselves"
+                        + " %.0f us),",
+                apart.nanos() / 1e3, inPlace.nanos() / 1e3));
+        lines.add(Numbers.format(
+                "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share reached here:",
+                any.call().collective().label(),
+                size(any),
+                any.call().ranks(),
+                any.bytes() / leastApart / 1e3,
+                any.bytes() / leastInPlace / 1e3));
+        boolean faster = false;
+        for (Row row : largest) {
+            double apartShare = leastApart / us(row);
+            double inPlaceShare = leastInPlace / row.inPlace().medianUs();
+            faster |= Math.max(apartShare, inPlaceShare) > 1;
+            lines.add(Numbers.format(
+                    "# %13s  %3.0f%%  %3.0f%%",
+                    row.algorithm().label(), 100 * Math.min(1, apartShare), 100 * Math.min(1, inPlaceShare)));
+        }
+        if (faster) {
+            lines.add("# (100% also where the copy was measured to be slower than the call, which is noise)");
+        }
+        return lines;
+    }
+
+    /**
+     * Returns the bound of the links, and each algorithm's share of it at the largest size.
+     *
+     * @param gbs the bound in GB/s algbw
+     * @param counted which links and abilities of switches the bound counts; empty where it counts all
+     */
+    public List<String> shareOf(double gbs, String counted) {
+        List<Row> largest = bySize.getLast();
+        Row any = largest.getFirst();
+        List<String> lines = new ArrayList<>();
+        lines.add("# what to expect: the links carry " + any.call().collective().label() + " over "
+                + any.call().ranks() + " ranks at no more than " + Numbers.gbs(gbs) + " algbw"
+                + (counted.isEmpty() ? "" : " (" + counted + ")") + ". Share of that at " + size(any) + ":");
+        for (Row row : largest) {
+            String share = Numbers.format(
+                    "# %13s  %3.0f%%",
+                    row.algorithm().label(), 100 * row.outOfPlace().algbwGBs() / gbs);
+            boolean same = row.inPlace().algbwGBs() == row.outOfPlace().algbwGBs();
+            lines.add(share
+                    + (same
+                            ? ""
+                            : Numbers.format(
+                                    ", in place %.0f%%", 100 * row.inPlace().algbwGBs() / gbs)));
+        }
+        return lines;
+    }
+
+    /** Returns the least time that a row could have: that of its range, if it has one. */
+    private static double least(Row row) {
+        TimeRange range = row.outOfPlace().range();
+        return range == null ? us(row) : range.leastUs();
+    }
+
+    private static double most(Row row) {
+        TimeRange range = row.outOfPlace().range();
+        return range == null ? us(row) : range.mostUs();
+    }
+
+    private static double us(Row row) {
+        return row.outOfPlace().medianUs();
+    }
+
+    private static String size(Row row) {
+        return new ByteSize(row.bytes()).label();
+    }
+}

@@ -1,0 +1,98 @@
+package dev.banyan.cli.bench.workload;
+
+import dev.banyan.cli.bench.call.Measurement;
+import dev.banyan.cli.bench.rank.HostSite;
+import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.Progress;
+import dev.banyan.config.Config;
+import dev.banyan.kvstore.BackwardPass;
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
+import dev.banyan.kvstore.Overlap;
+import dev.banyan.kvstore.StoreType;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.topology.Machine;
+import java.lang.foreign.Arena;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Plays backward passes of a model on a store, and on those of a parameter server and of a ring beside it. */
+public record OverlapBench(Machine machine, Reporter reporter) {
+    private static final List<String> BASELINES = List.of("device", "ring");
+    private static final int ROUNDS = 5;
+
+    /**
+     * Returns the number of wrong elements.
+     *
+     * @param store type of the store
+     * @param computeMs time over which gradients are released
+     * @param rounds timed rounds, or null for as many as are usual
+     */
+    public long run(Workload workload, String store, double computeMs, @Nullable Integer rounds) {
+        List<String> types =
+                Stream.concat(Stream.of(store), BASELINES.stream()).distinct().toList();
+        List<StepTimes> results = new ArrayList<>();
+        try (Arena arena = Arena.ofShared();
+                Progress progress = reporter.progress(workload.name(), types.size())) {
+            Gradients gradients = Gradients.allocate(arena, workload, new HostSite(machine));
+            for (String type : types) {
+                results.add(measure(workload, type, computeMs, rounds == null ? ROUNDS : rounds, gradients));
+                progress.step();
+                if (reporter.abandoned()) {
+                    return 0;
+                }
+            }
+        }
+        reporter.lines(lines(results));
+        reporter.result(results);
+        return results.stream().mapToLong(StepTimes::wrong).sum();
+    }
+
+    private StepTimes measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
+        Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
+        try (Communicator communicator = Communicator.onHost(machine, Config.load());
+                KVStore store =
+                        KVStore.builder(communicator).type(StoreType.of(type)).open()) {
+            List<Key> keys = gradients.init(store);
+            long wrong = gradients.wrongAfter(() -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
+                    .join());
+            BackwardPass pass = new BackwardPass(store, keys, gradients.keys());
+            pass.play(compute);
+            List<Overlap> played = IntStream.range(0, rounds)
+                    .mapToObj(round -> pass.play(compute))
+                    .toList();
+            Overlap median = new Overlap(
+                    computeMs * 1e3, medianUs(played, Overlap::communicationUs), medianUs(played, Overlap::stepUs));
+            return StepTimes.of(workload, type, null, null, median, wrong, rounds);
+        }
+    }
+
+    private static double medianUs(List<Overlap> played, ToDoubleFunction<Overlap> figure) {
+        return Measurement.median(played.stream()
+                        .mapToLong(overlap -> Math.round(figure.applyAsDouble(overlap) * 1e3))
+                        .toArray())
+                / 1e3;
+    }
+
+    private List<String> lines(List<StepTimes> results) {
+        StepTimes first = results.getFirst();
+        List<String> lines = new ArrayList<>();
+        lines.add(Numbers.format(
+                "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
+                first.workload(), first.keys(), first.bytes(), machine.size(), first.computeMs()));
+        lines.addAll(StepTimes.table(results));
+        lines.add("#");
+        for (StepTimes other : results.subList(1, results.size())) {
+            lines.add(Numbers.format(
+                    "# exposed communication of %s is %.3f ms, %+.3f ms to that of %s",
+                    first.kvstore(), first.exposedMs(), first.exposedMs() - other.exposedMs(), other.kvstore()));
+        }
+        return lines;
+    }
+}

@@ -1,0 +1,86 @@
+package dev.banyan.cli.bench.workload;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.cli.output.Numbers;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.DataType;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A workload by one algorithm at one depth, as JSON has it.
+ *
+ * @param keys number of keys
+ * @param bytes bytes of all keys of one rank
+ * @param inFlight calls in flight before a wait
+ * @param timeMs median time of one round over all keys in ms
+ * @param algbwGBs bytes over time in GB/s
+ * @param wrong wrong elements of all ranks; null of a prediction
+ * @param rounds timed rounds; null of a prediction
+ */
+@JsonInclude(JsonInclude.Include.NON_NULL)
+public record WorkloadRow(
+        String workload,
+        int keys,
+        long bytes,
+        int inFlight,
+        String algorithm,
+        double timeMs,
+        double algbwGBs,
+        @Nullable Long wrong,
+        @Nullable Integer rounds) {
+    private static final int FEW_IN_FLIGHT = 50;
+
+    public static WorkloadRow of(
+            Workload workload,
+            int inFlight,
+            AlgorithmChoice algorithm,
+            double timeMs,
+            @Nullable Long wrong,
+            @Nullable Integer rounds) {
+        long bytes = bytes(workload);
+        return new WorkloadRow(
+                workload.name(),
+                workload.keys(),
+                bytes,
+                inFlight,
+                algorithm.label(),
+                timeMs,
+                bytes / timeMs / 1e6,
+                wrong,
+                rounds);
+    }
+
+    /** Bytes of all keys of one rank. */
+    static long bytes(Workload workload) {
+        return workload.totalElements() * DataType.F32.bytes();
+    }
+
+    /** Numbers of calls in flight that are worth a row. */
+    public static List<Integer> depths(Workload workload) {
+        return Stream.of(1, FEW_IN_FLIGHT, workload.keys())
+                .map(depth -> Math.min(depth, workload.keys()))
+                .distinct()
+                .toList();
+    }
+
+    /** @param measured whether rows count wrong elements */
+    public static List<String> header(Workload workload, int devices, boolean measured) {
+        return List.of(
+                "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "key") + ", " + bytes(workload)
+                        + " bytes on each of " + Numbers.count(devices, "device") + ", in place"
+                        + (measured ? "" : "; calls in flight share the links"),
+                heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
+                heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));
+    }
+
+    private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
+        return Numbers.format("# %12s  %9s  %10s  %7s%s", algorithm, inFlight, time, algbw, wrong);
+    }
+
+    public String line() {
+        return Numbers.format("  %12s  %9d  %10.3f  %7.2f", algorithm, inFlight, timeMs, algbwGBs)
+                + (wrong == null ? "" : Numbers.format("  %6d", wrong));
+    }
+}

@@ -1,0 +1,241 @@
+package dev.banyan.cli.trees;
+
+import dev.banyan.cli.compare.SubsetsReport;
+import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.RelayOption;
+import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.RunContext;
+import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.TableFormat;
+import dev.banyan.config.Config;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.Forest;
+import dev.banyan.trees.ForestGenerator;
+import dev.banyan.trees.internal.render.SvgPacking;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code banyan trees}: the trees that fit the machine. */
+@Command(
+        name = "trees",
+        description = "Build reduction trees for a machine's links and print them.",
+        footer = {
+            "",
+            "Devices are shown as ranks: positions in --devices. Rates are algbw at which the",
+            "busiest link is full, latencies apart; the bound is what no schedule can exceed.",
+            "msccl is an algorithm file for the MSCCL runtimes: the schedule of --collective",
+            "over the trees, shown by 'banyan compare --schedule' beside others.",
+            "",
+            "Examples:",
+            "  banyan trees --machine p3.16xlarge --algorithm packing",
+            "  banyan trees --machine p3.16xlarge --devices 0-4 --algorithm exact --root 2",
+            "  banyan trees --machine dgx-2 -a packing --collective broadcast --root 3",
+            "  banyan trees --machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3,5",
+            "  banyan trees --machine topo.txt -a packing --format svg > trees.svg",
+            "  banyan trees --machine p3.16xlarge -a packing --format msccl > trees.xml",
+            "  banyan trees --machine p3.16xlarge --all-subsets"
+        })
+public final class TreesCommand extends Subcommand {
+    /** The values of {@code --format}. */
+    enum Format {
+        table,
+        json,
+        svg,
+        msccl,
+        markdown
+    }
+
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Option(
+            names = {"-a", "--algorithm"},
+            paramLabel = "NAME",
+            description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
+                    + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
+    private @Nullable TreeChoice algorithm;
+
+    @Option(
+            names = "--root",
+            paramLabel = "RANK",
+            description = "One tree with this root (default: one tree per rank), which is also the root of the"
+                    + " broadcast or reduce; of a packing: that alone (default: 0).")
+    private @Nullable Integer root;
+
+    @Option(
+            names = "--penalty",
+            paramLabel = "FACTOR",
+            description = "What the weight of a link is multiplied by when a tree uses it, above 0 and at most 1"
+                    + " (default: MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, or 0.7).")
+    private @Nullable Double penalty;
+
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            description = "What a packing, or a schedule for MSCCL, carries: all_reduce, reduce, broadcast,"
+                    + " reduce_scatter or all_gather (default: all_reduce).")
+    private @Nullable Collective collective;
+
+    @Option(
+            names = "--max-trees",
+            paramLabel = "K",
+            description = "Most trees of a packing; of reduce_scatter and all_gather, most per root (default: as many"
+                    + " as the optimum takes).")
+    private @Nullable Integer maxTrees;
+
+    @Mixin
+    private final RelayOption relays = new RelayOption();
+
+    @Option(
+            names = "--all-subsets",
+            arity = "0..1",
+            fallbackValue = "0",
+            paramLabel = "SIZE",
+            description = "Compare the algorithms for an allreduce on every set of three devices or more that NVLink"
+                    + " connects, and sum up by size; with SIZE: on every set of that size, a line each.")
+    private @Nullable Integer allSubsets;
+
+    @Option(
+            names = "--chunks",
+            paramLabel = "N",
+            description = "Equal chunks that --format msccl cuts the data into (of reduce_scatter and all_gather, each"
+                    + " block); shares are rounded to them (default: as few as the shares need, at most "
+                    + MscclExport.MOST_CHUNKS + ").")
+    private @Nullable Integer chunks;
+
+    @Option(
+            names = "--format",
+            description = "table, json, svg or msccl; of --all-subsets table, json or markdown (default: table).")
+    private Format format = Format.table;
+
+    @Override
+    public void run() {
+        refuseNonsense();
+        Config config = Config.load();
+        double factor = penalty == null ? config.get(Algorithms.LINK_USAGE_PENALTY) : penalty;
+        require(factor > 0 && factor <= 1, "--penalty is " + penalty + "; it must be above 0 and at most 1");
+        ChosenMachine chosen = machine.choose(2);
+        if (allSubsets != null) {
+            survey(chosen, allSubsets);
+            return;
+        }
+        int ranks = chosen.machine().size();
+        require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeChoice.of(config))
+                .generator(factor, config.get(Algorithms.SEED));
+        PlannedTrees plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
+        List<String> warnings = new ArrayList<>(plan.warnings());
+        warnings.addAll(config.warnings());
+        print(chosen, plan, warnings);
+    }
+
+    private void refuseNonsense() {
+        boolean survey = allSubsets != null;
+        require(!survey || algorithm == null, "--all-subsets compares algorithms; leave --algorithm out");
+        require(
+                !survey || (root == null && penalty == null && collective == null && maxTrees == null),
+                "--all-subsets is about an allreduce by each algorithm as it is; leave --root, --penalty, --collective"
+                        + " and --max-trees out");
+        require(
+                survey
+                        ? format == Format.table || format == Format.json || format == Format.markdown
+                        : format != Format.markdown,
+                survey
+                        ? "--format " + format
+                                + " is for one set of trees; with --all-subsets take table, json or markdown"
+                        : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
+        require(chunks == null || format == Format.msccl, "--chunks goes with --format msccl");
+        require(chunks == null || chunks >= 1, "--chunks is " + chunks + "; it must be at least 1");
+        if (algorithm == TreeChoice.PACKING) {
+            require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
+            require(
+                    root == null || (collective != null && collective.hasRoot()),
+                    "--root of a packing needs --collective broadcast or reduce");
+            require(maxTrees == null || maxTrees >= 1, "--max-trees is " + maxTrees + "; it must be at least 1");
+        } else if (!survey) {
+            require(maxTrees == null && !relays.given(), "--max-trees and --relays go with --algorithm packing");
+            require(
+                    collective == null || format == Format.msccl,
+                    "--collective goes with --algorithm packing, or with --format msccl");
+        }
+    }
+
+    private PlannedTrees forest(ChosenMachine chosen, ForestGenerator generator) {
+        LinkMatrix links = chosen.links();
+        int[] roots = root == null ? IntStream.range(0, links.size()).toArray() : new int[] {root};
+        long start = System.nanoTime();
+        Forest forest = generator.generate(links, roots);
+        double generationMs = (System.nanoTime() - start) / 1e6;
+        return PlannedTrees.of(chosen, generator.name(), forest, generationMs);
+    }
+
+    private PlannedTrees packing(ChosenMachine chosen) {
+        Collective carried = carried();
+        int[] forwarding = relays.required(chosen);
+        return PlannedTrees.packing(
+                chosen, carried, rootOfCarried(), Objects.requireNonNullElse(maxTrees, Integer.MAX_VALUE), forwarding);
+    }
+
+    private Collective carried() {
+        return Objects.requireNonNullElse(collective, Collective.ALL_REDUCE);
+    }
+
+    /** The root of the collective, or -1 where it has none. */
+    private int rootOfCarried() {
+        return carried().hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
+    }
+
+    private void print(ChosenMachine chosen, PlannedTrees plan, List<String> warnings) {
+        TreesReport report = TreesReport.of(chosen, plan, warnings);
+        PrintWriter out = out();
+        switch (format) {
+            case json -> Json.print(out, answer(RunContext.of(chosen.machine()), report));
+            case svg -> {
+                remarkAside(chosen.remark(), warnings);
+                out.print(SvgPacking.of(
+                        plan.packing(), plan.loads(), plan.collective().label()));
+            }
+            case msccl -> {
+                require(
+                        !plan.takesRelays(),
+                        "--format msccl: this packing goes through relays, which have no rank in"
+                                + " such a file; leave --relays out");
+                MscclExport export = MscclExport.of(chosen, plan, carried(), rootOfCarried(), chunks);
+                warnings.addAll(export.warnings());
+                remarkAside(chosen.remark(), warnings);
+                out.print(export.xml());
+            }
+            case table, markdown -> {
+                remark(chosen.remark(), warnings);
+                report.printTable(out, plan);
+            }
+        }
+    }
+
+    private void survey(ChosenMachine chosen, int size) {
+        relays.of(chosen); // names devices outside the chosen ones
+        Function<ChosenMachine, int[]> forwarding = relays.given() ? relays::of : null;
+        SubsetsReport report;
+        try {
+            report = SubsetsReport.of(chosen, size == 0 ? null : size, forwarding, err());
+        } catch (IllegalArgumentException e) {
+            throw wrong(String.valueOf(e.getMessage()));
+        }
+        print(format == Format.json, RunContext.of(chosen.machine()), report, () -> {
+            remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
+            report.print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);
+        });
+    }
+}

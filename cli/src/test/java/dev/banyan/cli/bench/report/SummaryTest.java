@@ -1,0 +1,135 @@
+package dev.banyan.cli.bench.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.CopyBound;
+import dev.banyan.cli.bench.call.ElementType;
+import dev.banyan.cli.bench.call.Measurement;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.simulate.RangedCosts.TimeRange;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class SummaryTest {
+    private static final Call CALL = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
+
+    @Test
+    void crossoverIsTheSizeFromWhichMultiTreeStaysFaster() {
+        // At 1 KiB multi-tree wins once, which is not the crossover.
+        Summary summary = new Summary(
+                rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
+        assertThat(summary.crossover().orElseThrow()).contains("multi-tree is faster than single-tree from 16 KiB on");
+        assertThat(summary.table("median time (us)"))
+                .contains(
+                        "#      1 KiB          5.0           4.0*",
+                        "#      4 KiB          6.0*          9.0 ",
+                        "#     64 KiB         90.0          40.0*");
+    }
+
+    @Test
+    void packedTreesStandForAllThatAreSeveral() {
+        List<Row> rows = rows(new long[] {256, 1024}, new int[] {5, 6}, new int[] {4, 5});
+        rows.add(row(AlgorithmChoice.PACKING, 256, 7));
+        rows.add(row(AlgorithmChoice.PACKING, 1024, 5));
+        assertThat(new Summary(rows).crossover().orElseThrow())
+                .contains("packing is faster than single-tree from 4 KiB on");
+        assertThat(new Summary(rows.subList(2, 4)).crossover()).isEmpty();
+    }
+
+    @Test
+    void noCrossoverWhereMultiTreeIsSlowerAtTheLargestSize() {
+        Summary summary = new Summary(rows(new long[] {256, 1024}, new int[] {5, 6}, new int[] {4, 9}));
+        assertThat(summary.crossover().orElseThrow()).contains("does not beat single-tree");
+    }
+
+    /** Medians of 100 and 90 us, whose times spread by 20 us, do not tell which algorithm is faster. */
+    @Test
+    void noCrossoverWithinTheSpread() {
+        List<Row> rows = List.of(
+                row(AlgorithmChoice.SINGLE_TREE, 1024, 90, 90, 100, 110, 110),
+                row(AlgorithmChoice.MULTI_TREE, 1024, 89, 90, 90, 90, 91));
+        assertThat(new Summary(rows).crossover()).isEmpty();
+        assertThat(new Summary(rows.reversed()).crossover()).isEmpty();
+        List<Row> apart = List.of(
+                row(AlgorithmChoice.SINGLE_TREE, 1024, 90, 90, 100, 110, 110),
+                row(AlgorithmChoice.MULTI_TREE, 1024, 60, 60, 70, 80, 80));
+        assertThat(new Summary(apart).crossover().orElseThrow()).contains("multi-tree is faster than single-tree");
+    }
+
+    @Test
+    void noShareIsAboveTheWhole() {
+        Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
+        long traffic = 2 * 8 * 4096;
+        assertThat(summary.expectation(new CopyBound(traffic, 24_000), new CopyBound(traffic, 5_000)))
+                .contains("#   single-tree  100%   25%", "#    multi-tree   48%   10%")
+                .last()
+                .asString()
+                .contains("which is noise");
+        assertThat(summary.expectation(new CopyBound(traffic, 20_000), new CopyBound(traffic, 5_000)))
+                .noneMatch(line -> line.contains("noise"));
+    }
+
+    @Test
+    void shareOfTheBoundIsOfTheTimeThatACopyTakes() {
+        Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
+        long traffic = 2 * 8 * 4096;
+        assertThat(summary.expectation(new CopyBound(traffic, 10_000), new CopyBound(traffic, 5_000)))
+                .contains("#   single-tree   50%   25%", "#    multi-tree   20%   10%")
+                .anyMatch(line -> line.contains("reaches 0.41 GB/s algbw out of place and 0.82 in place"));
+    }
+
+    @Test
+    void timesInPlaceStandBesideTheLoopWrittenByHand() {
+        Summary summary = new Summary(rows(new long[] {1024}, new int[] {20}, new int[] {50}));
+        assertThat(summary.besideLoop())
+                .contains(
+                        "#       size         loop   single-tree    multi-tree ",
+                        "#      4 KiB         10.0          20.0          50.0 ");
+    }
+
+    /** 10 us could be 30, more than 25; 5 us is at most 20, less than 25; what takes as long is no rival. */
+    @Test
+    void rangesMayLeaveOpenWhichIsTheLeast() {
+        Summary summary = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 20)),
+                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                predicted(AlgorithmChoice.ONE_SHOT, 256, 5, new TimeRange(4, 20)),
+                predicted(AlgorithmChoice.ONE_SHOT, 1024, 40, new TimeRange(31, 80)),
+                predicted(AlgorithmChoice.NCCL, 256, 25, null),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
+        assertThat(summary.table("predicted time (us)"))
+                .containsExactly(
+                        "# predicted time (us); * is the least, ? the least where ranges overlap",
+                        "#       size         auto      one-shot          nccl ",
+                        "#      1 KiB          5.0*          5.0          25.0 ",
+                        "#      4 KiB         10.0?         40.0          25.0 ");
+    }
+
+    private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {
+        Measurement predicted = Measurement.predicted(CALL, count, us, "", range);
+        return new Row(algorithm, CALL, count, predicted, predicted, null);
+    }
+
+    private static List<Row> rows(long[] counts, int[] singleUs, int[] multiUs) {
+        List<Row> rows = new ArrayList<>();
+        for (int i = 0; i < counts.length; i++) {
+            rows.add(row(AlgorithmChoice.SINGLE_TREE, counts[i], singleUs[i]));
+        }
+        for (int i = 0; i < counts.length; i++) {
+            rows.add(row(AlgorithmChoice.MULTI_TREE, counts[i], multiUs[i]));
+        }
+        return rows;
+    }
+
+    private static Row row(AlgorithmChoice algorithm, long count, int... us) {
+        long[] nanos = IntStream.of(us).mapToLong(each -> each * 1000L).toArray();
+        Measurement measured = Measurement.of(CALL, count, nanos, 0L);
+        return new Row(algorithm, CALL, count, measured, measured, us[0] / 2.0);
+    }
+}
