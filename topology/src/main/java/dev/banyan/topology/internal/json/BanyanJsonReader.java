@@ -281,12 +281,12 @@ final class BanyanJsonReader {
     private <E extends Enum<E>> E constant(String key, E[] constants) throws IOException {
         String text = string(key);
         for (E constant : constants) {
-            if (BanyanJsonWriter.word(constant).equals(text.toLowerCase(Locale.ROOT))) {
+            if (Quote.word(constant).equals(text.toLowerCase(Locale.ROOT))) {
                 return constant;
             }
         }
         throw refuse("\"" + key + "\" is \"" + Quote.of(text) + "\"; known are "
-                + Arrays.stream(constants).map(BanyanJsonWriter::word).collect(Collectors.joining(", ")));
+                + Arrays.stream(constants).map(Quote::word).collect(Collectors.joining(", ")));
     }
 
     private String found() throws IOException {

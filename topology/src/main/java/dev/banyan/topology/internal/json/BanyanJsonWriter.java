@@ -5,11 +5,11 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.core.util.Separators;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.Quote;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /** Writes Banyan's JSON: keys in a fixed order, one device, hub, link or card per line. */
@@ -76,7 +76,7 @@ public final class BanyanJsonWriter {
         });
         objects("hubs", machine.hubs(), json, hub -> {
             json.writeStringField("name", hub.name());
-            json.writeStringField("kind", word(hub.kind()));
+            json.writeStringField("kind", Quote.word(hub.kind()));
             if (hub.reduces()) {
                 json.writeBooleanField("reduces", true);
             }
@@ -85,7 +85,7 @@ public final class BanyanJsonWriter {
         objects("links", machine.links(), json, link -> {
             json.writeNumberField("a", link.a());
             json.writeNumberField("b", link.b());
-            json.writeStringField("kind", word(link.kind()));
+            json.writeStringField("kind", Quote.word(link.kind()));
             json.writeNumberField("lanes", link.lanes());
             json.writeNumberField("gbsAToB", link.gbsAToB());
             json.writeNumberField("gbsBToA", link.gbsBToA());
@@ -126,10 +126,5 @@ public final class BanyanJsonWriter {
             json.writeStringField(attribute.getKey(), attribute.getValue());
         }
         json.writeEndObject();
-    }
-
-    /** A constant as it is written: {@code PCIE_SWITCH} as {@code pcie-switch}. */
-    public static String word(Enum<?> constant) {
-        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

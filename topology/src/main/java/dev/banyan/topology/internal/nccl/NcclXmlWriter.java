@@ -7,9 +7,9 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
-import dev.banyan.topology.internal.json.BanyanJsonWriter;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.BusId;
+import dev.banyan.topology.internal.text.Quote;
 import dev.banyan.topology.internal.text.XmlText;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
@@ -105,7 +105,7 @@ public final class NcclXmlWriter {
                 }
             };
             if (!expressible) {
-                throw PcieTree.cannot(machine, BanyanJsonWriter.word(link.kind()) + " link", link, "");
+                throw PcieTree.cannot(machine, Quote.word(link.kind()) + " link", link, "");
             }
             if (link.a() < machine.size() && link.b() < machine.size() && busIds[link.a()].equals(busIds[link.b()])) {
                 throw PcieTree.cannot(machine, "link", link, ", which share bus id " + busIds[link.a()]);
