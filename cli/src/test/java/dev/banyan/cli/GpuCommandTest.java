@@ -1,10 +1,8 @@
 package dev.banyan.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.NcclStandIn;
@@ -16,23 +14,19 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.option.MatrixUnit;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Commands on GPUs in this process, which has the emulated CUDA driver and the stand-in for NVML of {@code nvml-probe}:
- * a p3.16xlarge. Commands run in a process of their own if they start processes, need another driver, try pairs of GPUs
- * anew or log warnings.
+ * a p3.16xlarge. {@link GpuProcessTest} has those that need a process of their own.
  */
 class GpuCommandTest {
     @RegisterExtension
@@ -67,20 +61,6 @@ class GpuCommandTest {
                 .contains("2 keys, 8040 bytes on each of 2 devices")
                 .contains("       0");
         assertThat(workload.status()).isZero();
-    }
-
-    @Test
-    void processesHaveAGpuEach() throws Exception {
-        CommandRun run = apart(
-                "", "bench --backend cuda --processes 2 --devices 5,1 -b 4K -e 4K -n 2 -w 1 --algorithm star,ring");
-        assertThat(run.status()).as(run.err()).isZero();
-        assertThat(run.out())
-                .contains("2 processes on GPUs [5, 1]")
-                .contains("# Out of bounds values : 0 OK")
-                .containsPattern("# algorithm: ring\n +4096 +1024 ");
-        CommandRun one = banyan("", "bench --backend cuda --processes 2 --devices 5 -b 4K -e 4K");
-        assertThat(one.status()).isEqualTo(2);
-        assertThat(one.err()).contains("--devices names 1 device for 2 processes; name one for each");
     }
 
     @Test
@@ -136,60 +116,15 @@ class GpuCommandTest {
     @Test
     void aStoreOfGpusIsTraced() throws Exception {
         Path traces = folder.resolve("traces");
-        CommandRun run =
-                banyan("", "trace run --backend cuda --devices 0,1 --iterations 1 --compute-ms 0 --out " + traces);
-        assertThat(run.status()).isZero();
-        assertThat(run.out()).contains("8 keys, 1 iteration on 2 devices");
+        Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
+        CommandRun run = banyan(
+                "",
+                "trace run --backend cuda --devices 0,1 --iterations 1 --compute-ms 0 --out " + traces + " --workload "
+                        + keys);
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).contains("2 keys, 1 iteration on 2 devices");
         CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));
-        assertThat(stats.json().get("keys").intValue()).isEqualTo(8);
-    }
-
-    @Test
-    @Tag("soak")
-    void selftestsKeepApartWhatTheMachineKeepsApart() throws Exception {
-        Path output = folder.resolve("machine.json");
-        String corrupt = "corrupt 1 2\n";
-        assertThat(apart(corrupt, "probe --measure --bytes 64K --output " + output)
-                        .status())
-                .isZero();
-        String selftest = "selftest --devices 1,2 --algorithm star";
-        String warning = "peer access between devices 1 and 2 does not work";
-        // The backend finds out by its own trial; what probe found needs none.
-        assertThat(apart(corrupt, selftest))
-                .matches(run -> run.status() == 0 && run.err().contains(warning));
-        assertThat(apart(corrupt, selftest + " --machine " + output))
-                .matches(run -> run.status() == 0 && !run.err().contains(warning));
-    }
-
-    @Test
-    @Tag("soak")
-    void arraysMayBeAboveFourGibibytes() throws Exception {
-        long free = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getFreeMemorySize();
-        assumeTrue(
-                free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
-        CommandRun run = apart("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
-        assertThat(run.out()).as(run.toString()).contains("# 5 passed, 0 failed");
-    }
-
-    @Test
-    void aBrokenOrOldDriverIsOneSentence() throws Exception {
-        Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
-        CommandRun broken =
-                Objects.requireNonNull(machine).withDriver(folder).banyan(folder, "", "selftest --devices 0");
-        assertThat(broken.status()).isEqualTo(1);
-        assertThat(broken.err())
-                .startsWith("banyan: the NVIDIA driver can't be used: ")
-                .containsOnlyOnce("\n");
-        Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
-        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), PROCESSES)
-                        .status())
-                .isZero();
-        CommandRun old = Objects.requireNonNull(machine).withDriver(folder).banyan(folder, "", "selftest --devices 0");
-        assertThat(old.status()).isEqualTo(1);
-        assertThat(old.err())
-                .startsWith(
-                        "banyan: the NVIDIA driver is too old: its libcuda.so.1 has no cuGraphInstantiateWithFlags; ")
-                .containsOnlyOnce("\n");
+        assertThat(stats.json().get("keys").intValue()).isEqualTo(2);
     }
 
     /** The figures of the emulated driver mean nothing; each row has both, and every element is checked. */
@@ -241,24 +176,6 @@ class GpuCommandTest {
     }
 
     @Test
-    void pairsWithoutPeerAccessAreNamedOnce() throws Exception {
-        CommandRun selftest = apart("", "selftest --short --devices 5,0,6,1 --algorithm star,ring");
-        assertThat(selftest.status()).as(selftest.err()).isZero();
-        assertThat(selftest.err())
-                .containsOnlyOnce("no peer access")
-                .contains("no peer access between the devices 0-5, 0-6, 1-6; data between them goes through the host");
-    }
-
-    @Test
-    void devicesWhoseCopiesAreStuckAreNamedOnce() throws Exception {
-        CommandRun selftest = apart("stall 0 1", "selftest --short --devices 0,1,2,3 --algorithm ring");
-        assertThat(selftest.status()).as(selftest.err()).isZero();
-        assertThat(selftest.err())
-                .containsOnlyOnce("peer access")
-                .contains("does not work (copies or loads do not end); data of these devices goes through the host");
-    }
-
-    @Test
     void contradictionsOfTheDriversAreTold() throws Exception {
         CommandRun probe = banyan("peer 0 3 none\npeer 0 5 3\n", "probe");
         assertThat(probe.err())
@@ -273,11 +190,6 @@ class GpuCommandTest {
         cuda.reset();
         cuda.tell(commands);
         return CommandRun.of(arguments);
-    }
-
-    /** Runs a command in a process of its own. */
-    private CommandRun apart(String commands, String arguments) throws Exception {
-        return Objects.requireNonNull(machine).banyan(folder, commands, arguments);
     }
 
     /** Runs a command where NCCL's stand-in is. */

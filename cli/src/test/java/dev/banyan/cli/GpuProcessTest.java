@@ -1,0 +1,124 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.sun.management.OperatingSystemMXBean;
+import dev.banyan.test.Processes;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Commands on emulated GPUs in processes of their own: they start processes, need another driver, try pairs of GPUs anew
+ * or log warnings. They run beside {@link GpuCommandTest}, since they wait for deadlines.
+ */
+class GpuProcessTest {
+    @RegisterExtension
+    static final Processes PROCESSES = new Processes();
+
+    @TempDir
+    static Path drivers;
+
+    private static @Nullable EmulatedMachine machine;
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void buildDrivers() throws Exception {
+        machine = EmulatedMachine.build(drivers, PROCESSES);
+    }
+
+    @Test
+    void processesHaveAGpuEach() throws Exception {
+        CommandRun run = apart(
+                "", "bench --backend cuda --processes 2 --devices 5,1 -b 4K -e 4K -n 2 -w 1 --algorithm star,ring");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("2 processes on GPUs [5, 1]")
+                .contains("# Out of bounds values : 0 OK")
+                .containsPattern("# algorithm: ring\n +4096 +1024 ");
+    }
+
+    @Test
+    void aBrokenOrOldDriverIsOneSentence() throws Exception {
+        Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
+        CommandRun broken = machine().withDriver(folder).banyan(folder, "", "selftest --devices 0");
+        assertThat(broken.status()).isEqualTo(1);
+        assertThat(broken.err())
+                .startsWith("banyan: the NVIDIA driver can't be used: ")
+                .containsOnlyOnce("\n");
+        Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
+        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), PROCESSES)
+                        .status())
+                .isZero();
+        CommandRun old = machine().withDriver(folder).banyan(folder, "", "selftest --devices 0");
+        assertThat(old.status()).isEqualTo(1);
+        assertThat(old.err())
+                .startsWith(
+                        "banyan: the NVIDIA driver is too old: its libcuda.so.1 has no cuGraphInstantiateWithFlags; ")
+                .containsOnlyOnce("\n");
+    }
+
+    @Test
+    void pairsWithoutPeerAccessAreNamedOnce() throws Exception {
+        CommandRun selftest = apart("", "selftest --short --devices 5,0,6,1 --algorithm star,ring");
+        assertThat(selftest.status()).as(selftest.err()).isZero();
+        assertThat(selftest.err())
+                .containsOnlyOnce("no peer access")
+                .contains("no peer access between the devices 0-5, 0-6, 1-6; data between them goes through the host");
+    }
+
+    @Test
+    void devicesWhoseCopiesAreStuckAreNamedOnce() throws Exception {
+        CommandRun selftest = apart("stall 0 1", "selftest --short --devices 0-3 --algorithm ring");
+        assertThat(selftest.status()).as(selftest.err()).isZero();
+        assertThat(selftest.err())
+                .containsOnlyOnce("peer access")
+                .contains("does not work (copies or loads do not end); data of these devices goes through the host");
+    }
+
+    @Test
+    @Tag("soak")
+    void selftestsKeepApartWhatTheMachineKeepsApart() throws Exception {
+        Path output = folder.resolve("machine.json");
+        String corrupt = "corrupt 1 2\n";
+        assertThat(apart(corrupt, "probe --measure --bytes 64K --output " + output)
+                        .status())
+                .isZero();
+        String selftest = "selftest --devices 1,2 --algorithm star";
+        String warning = "peer access between devices 1 and 2 does not work";
+        // The backend finds out by its own trial; what probe found needs none.
+        assertThat(apart(corrupt, selftest))
+                .matches(run -> run.status() == 0 && run.err().contains(warning));
+        assertThat(apart(corrupt, selftest + " --machine " + output))
+                .matches(run -> run.status() == 0 && !run.err().contains(warning));
+    }
+
+    @Test
+    @Tag("soak")
+    void arraysMayBeAboveFourGibibytes() throws Exception {
+        long free = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getFreeMemorySize();
+        assumeTrue(
+                free > 19L << 30, "two ranks, each on the emulated GPU and on the host, need 18 GiB; free are " + free);
+        CommandRun run = apart("memory 0 20000000000\n", "selftest --devices 0,0 --large --algorithm ring");
+        assertThat(run.out()).as(run.toString()).contains("# 5 passed, 0 failed");
+    }
+
+    private static EmulatedMachine machine() {
+        return Objects.requireNonNull(machine);
+    }
+
+    private CommandRun apart(String commands, String arguments) throws Exception {
+        return machine().banyan(folder, commands, arguments);
+    }
+}
