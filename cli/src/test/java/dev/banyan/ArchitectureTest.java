@@ -37,7 +37,7 @@ class ArchitectureTest {
             .that()
             .resideInAnyPackage(
                     "dev.banyan.reduce.backend..",
-                    "dev.banyan.reduce.host..",
+                    "dev.banyan.reduce.internal.host..",
                     "dev.banyan.reduce.internal..",
                     "dev.banyan.cuda..")
             .should()

@@ -1,6 +1,6 @@
 package dev.banyan.mpi;
 
-import dev.banyan.reduce.host.ExactSum;
+import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

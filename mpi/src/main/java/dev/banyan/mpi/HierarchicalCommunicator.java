@@ -4,7 +4,7 @@ import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
-import dev.banyan.reduce.host.ExactSum;
+import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;

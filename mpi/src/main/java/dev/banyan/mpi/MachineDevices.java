@@ -6,7 +6,7 @@ import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
-import dev.banyan.reduce.host.ProcessBackend;
+import dev.banyan.reduce.internal.host.ProcessBackend;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.HostMachine;
 import dev.banyan.reduce.internal.joining.JoinableBackend;

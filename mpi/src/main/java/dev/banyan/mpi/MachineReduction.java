@@ -4,7 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.mpi.MachineMeeting.NoSharedMemoryException;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.ProcessBackend;
+import dev.banyan.reduce.internal.host.ProcessBackend;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.HostMachine;
 import dev.banyan.reduce.internal.processes.Job;

@@ -1,8 +1,8 @@
 package dev.banyan.mpi;
 
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.Combiner;
-import dev.banyan.reduce.host.ExactSum;
+import dev.banyan.reduce.internal.host.Combiner;
+import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;

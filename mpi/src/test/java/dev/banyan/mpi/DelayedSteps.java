@@ -9,7 +9,7 @@ import dev.banyan.kvstore.StoreListener;
 import dev.banyan.kvstore.StoreOperation;
 import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;

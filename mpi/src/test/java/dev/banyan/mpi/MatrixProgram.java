@@ -4,7 +4,7 @@ import static dev.banyan.mpi.WorldProgram.require;
 
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;

@@ -2,7 +2,7 @@ package dev.banyan.reduce;
 
 import dev.banyan.config.Setting;
 import dev.banyan.config.SettingProvider;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import java.util.List;
 

@@ -8,7 +8,7 @@ import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
-import dev.banyan.reduce.host.ExactSum;
+import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.Deadlines;
 import dev.banyan.schedule.plan.AlgorithmChoice;

@@ -3,7 +3,7 @@ package dev.banyan.reduce;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;

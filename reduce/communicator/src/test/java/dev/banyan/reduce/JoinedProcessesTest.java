@@ -2,7 +2,7 @@ package dev.banyan.reduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.reduce.host.StoppedProgram;
+import dev.banyan.reduce.internal.host.StoppedProgram;
 import dev.banyan.test.Processes;
 import dev.banyan.test.TestProcess;
 import java.io.IOException;

@@ -17,7 +17,7 @@ import dev.banyan.kvstore.StoreOperation;
 import dev.banyan.kvstore.StoreOperation.Kind;
 import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;

@@ -5,7 +5,7 @@ import dev.banyan.kvstore.StoreOperation.Kind;
 import dev.banyan.kvstore.internal.engine.DependencyEngine;
 import dev.banyan.kvstore.internal.engine.EngineException;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;

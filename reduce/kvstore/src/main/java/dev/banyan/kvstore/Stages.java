@@ -5,7 +5,7 @@ import dev.banyan.kvstore.internal.engine.DependencyEngine;
 import dev.banyan.kvstore.internal.engine.Lane;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.host.HostOptimizer;
+import dev.banyan.reduce.internal.host.HostOptimizer;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;

@@ -8,7 +8,7 @@ import dev.banyan.kvstore.StoreListener.Stage;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Executable;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;

@@ -1,6 +1,6 @@
 package dev.banyan.trees.internal;
 
-import dev.banyan.topology.DisjointSets;
+import dev.banyan.topology.internal.DisjointSets;
 import dev.banyan.trees.internal.DuplexLinks;
 import java.util.Arrays;
 

@@ -2,7 +2,7 @@ package dev.banyan.topology.internal.nvidia;
 
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
-import dev.banyan.topology.DisjointSets;
+import dev.banyan.topology.internal.DisjointSets;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;

@@ -3,7 +3,7 @@ package dev.banyan.schedule.internal.algorithm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.network.Network;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.banyan.reduce.backend.Executable;
-import dev.banyan.reduce.host.HostBackend;
+import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleProof;
 import dev.banyan.schedule.ScheduleVerifier;

@@ -1,9 +1,9 @@
-package dev.banyan.reduce.host;
+package dev.banyan.reduce.internal.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.reduce.host.ExactOracle.Kind;
+import dev.banyan.reduce.internal.host.ExactOracle.Kind;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.host;
+package dev.banyan.reduce.internal.host;
 
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;

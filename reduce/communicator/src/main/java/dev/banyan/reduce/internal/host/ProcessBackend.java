@@ -1,4 +1,4 @@
-package dev.banyan.reduce.host;
+package dev.banyan.reduce.internal.host;
 
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;

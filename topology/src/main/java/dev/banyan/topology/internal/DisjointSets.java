@@ -1,4 +1,4 @@
-package dev.banyan.topology;
+package dev.banyan.topology.internal;
 
 /**
  * A partition of the numbers 0..n-1 into sets, which can only be joined. Each set is represented by its lowest member.

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.host;
+package dev.banyan.reduce.internal.host;
 
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.WorkerPool;
