@@ -42,7 +42,7 @@ class ArchitectureTest {
                     "dev.banyan.cuda..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.schedule.algorithm..");
+            .resideInAnyPackage("dev.banyan.trees..", "dev.banyan.schedule.internal.algorithm..");
 
     @ArchTest
     static final ArchRule topologyUsesOnlyItsLibraries = classes()

@@ -13,7 +13,7 @@ import dev.banyan.test.Processes;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineReader;
-import dev.banyan.topology.format.MatrixUnit;
+import dev.banyan.topology.option.MatrixUnit;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

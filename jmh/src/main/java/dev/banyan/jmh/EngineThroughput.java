@@ -1,9 +1,9 @@
 package dev.banyan.jmh;
 
-import dev.banyan.kvstore.engine.DependencyEngine;
-import dev.banyan.kvstore.engine.Lane;
-import dev.banyan.kvstore.engine.Task;
-import dev.banyan.kvstore.engine.Variable;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.Lane;
+import dev.banyan.kvstore.internal.engine.Task;
+import dev.banyan.kvstore.internal.engine.Variable;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;

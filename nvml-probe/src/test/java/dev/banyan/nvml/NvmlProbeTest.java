@@ -12,7 +12,7 @@ import dev.banyan.topology.Presets;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MachineWriter;
-import dev.banyan.topology.format.MatrixUnit;
+import dev.banyan.topology.option.MatrixUnit;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

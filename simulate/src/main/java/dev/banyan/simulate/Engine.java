@@ -1,5 +1,11 @@
 package dev.banyan.simulate;
 
+import dev.banyan.simulate.internal.rate.Clock;
+import dev.banyan.simulate.internal.rate.CopyEngines;
+import dev.banyan.simulate.internal.rate.EventQueue;
+import dev.banyan.simulate.internal.rate.FairShares;
+import dev.banyan.simulate.internal.rate.ReadyQueues;
+import dev.banyan.simulate.internal.rate.SharedEnds;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

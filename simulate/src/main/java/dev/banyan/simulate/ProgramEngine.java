@@ -1,5 +1,9 @@
 package dev.banyan.simulate;
 
+import dev.banyan.simulate.internal.rate.Clock;
+import dev.banyan.simulate.internal.rate.EventQueue;
+import dev.banyan.simulate.internal.rate.FairShares;
+import dev.banyan.simulate.internal.rate.SharedEnds;
 import java.util.Arrays;
 
 /**

@@ -4,9 +4,10 @@ import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
-import dev.banyan.schedule.program.Channel;
-import dev.banyan.schedule.program.Lane;
-import dev.banyan.schedule.program.ProgramLayout;
+import dev.banyan.schedule.internal.program.Channel;
+import dev.banyan.schedule.internal.program.Lane;
+import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
@@ -20,7 +21,8 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * Predicts how long device programs take: one kernel on each device, as {@link dev.banyan.schedule.program} describes.
+ * Predicts how long device programs take: one kernel on each device, as {@link dev.banyan.schedule.internal.program}
+ * describes.
  *
  * <p>The model:
  *

@@ -1,11 +1,12 @@
 package dev.banyan.simulate;
 
-import dev.banyan.schedule.program.Channel;
-import dev.banyan.schedule.program.Grid;
-import dev.banyan.schedule.program.Lane;
-import dev.banyan.schedule.program.Move;
-import dev.banyan.schedule.program.Operand;
-import dev.banyan.schedule.program.ProgramLayout;
+import dev.banyan.schedule.internal.program.Channel;
+import dev.banyan.schedule.internal.program.Grid;
+import dev.banyan.schedule.internal.program.Lane;
+import dev.banyan.schedule.internal.program.Move;
+import dev.banyan.schedule.internal.program.Operand;
+import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.simulate.internal.rate.Clock;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,12 +1,12 @@
 package dev.banyan.simulate;
 
 import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.CostModel;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.schedule.program.ProgramLayout;
-import dev.banyan.schedule.program.ProgramSizes;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.ForestCost;

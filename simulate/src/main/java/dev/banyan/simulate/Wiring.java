@@ -1,5 +1,6 @@
 package dev.banyan.simulate;
 
+import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;

@@ -4,6 +4,7 @@ import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
+import dev.banyan.simulate.internal.rate.Starts;
 import java.util.Arrays;
 import java.util.List;
 

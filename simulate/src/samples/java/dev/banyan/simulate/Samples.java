@@ -5,11 +5,11 @@ import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.Step;
-import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.ForestAlgorithm;
-import dev.banyan.schedule.algorithm.RingAlgorithm;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
+import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
@@ -52,15 +52,15 @@ public final class Samples {
         return new Profile("ideal", values);
     }
 
-    static Profile ideal(Constant constant, double value) {
+    public static Profile ideal(Constant constant, double value) {
         return IDEAL.with(constant, value, "test");
     }
 
-    static Machine preset(String name) {
+    public static Machine preset(String name) {
         return Presets.find(name).orElseThrow();
     }
 
-    static Machine machine(int devices, int hubs, Link... links) {
+    public static Machine machine(int devices, int hubs, Link... links) {
         return new Machine(
                 "test",
                 IntStream.range(0, devices)
@@ -74,7 +74,7 @@ public final class Samples {
                 List.of());
     }
 
-    static Link nvlink(int a, int b, double gbs) {
+    public static Link nvlink(int a, int b, double gbs) {
         return Link.duplex(a, b, Link.Kind.NVLINK, 1, gbs, 0);
     }
 
@@ -83,7 +83,7 @@ public final class Samples {
     }
 
     /** Devices 0..n-1 around one hub. */
-    static Network around(int devices, double gbs) {
+    public static Network around(int devices, double gbs) {
         return Network.of(machine(
                 devices,
                 1,
@@ -138,20 +138,20 @@ public final class Samples {
         return new Location(rank, Space.OUTPUT, 0);
     }
 
-    static Step copy(int from, int to, Integer... after) {
+    public static Step copy(int from, int to, Integer... after) {
         return new Step(List.of(at(from)), at(to), List.of(after));
     }
 
-    static Step combine(int target, List<Integer> sources, Integer... after) {
+    public static Step combine(int target, List<Integer> sources, Integer... after) {
         return new Step(sources.stream().map(Samples::at).toList(), at(target), List.of(after));
     }
 
-    static Schedule schedule(int ranks, Chunk... chunks) {
+    public static Schedule schedule(int ranks, Chunk... chunks) {
         long bytes = Arrays.stream(chunks).mapToLong(Chunk::bytes).sum();
         return new Schedule("test", Collective.ALL_REDUCE, ranks, -1, bytes, 1, true, 0, List.of(chunks));
     }
 
-    static Schedule schedule(int ranks, long bytes, Step... steps) {
+    public static Schedule schedule(int ranks, long bytes, Step... steps) {
         return schedule(ranks, new Chunk(bytes, List.of(steps)));
     }
 

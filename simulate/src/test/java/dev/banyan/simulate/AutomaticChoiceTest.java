@@ -3,7 +3,7 @@ package dev.banyan.simulate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;

@@ -4,8 +4,8 @@ import static dev.banyan.simulate.Samples.allReduce;
 import static dev.banyan.simulate.Samples.preset;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.schedule.algorithm.ChunkRule;
-import dev.banyan.schedule.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.algorithm.ChunkRule;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;

@@ -14,7 +14,7 @@ import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.Numbers;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.trees.bound.Bound;

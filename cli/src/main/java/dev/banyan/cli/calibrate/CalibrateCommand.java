@@ -19,7 +19,7 @@ import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineReader;
-import dev.banyan.topology.format.MatrixUnit;
+import dev.banyan.topology.option.MatrixUnit;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;

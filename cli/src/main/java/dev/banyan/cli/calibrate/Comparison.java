@@ -1,7 +1,7 @@
 package dev.banyan.cli.calibrate;
 
-import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;

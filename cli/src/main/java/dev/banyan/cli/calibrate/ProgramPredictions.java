@@ -2,7 +2,7 @@ package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.config.Config;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
@@ -10,7 +10,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
-import dev.banyan.simulate.Transport;
+import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.topology.Machine;
 import java.util.List;

@@ -6,7 +6,7 @@ import dev.banyan.cli.output.RunContext;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import dev.banyan.simulate.Transport;
+import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.MeasuredSweep;
 import dev.banyan.study.measured.NcclSweepReader;
 import dev.banyan.study.measured.PublishedSweep;

@@ -9,7 +9,7 @@ import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.msccl.MscclReader;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleTraffic;
-import dev.banyan.schedule.algorithm.ScheduleLoads;
+import dev.banyan.schedule.internal.algorithm.ScheduleLoads;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.GatherBound;

@@ -2,10 +2,10 @@ package dev.banyan.cli.compare;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.Protocol;
-import dev.banyan.simulate.Transport;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Protocol;
+import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;

@@ -5,8 +5,8 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.topology.Machine;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package dev.banyan.cli.plot;
 
-import dev.banyan.trees.render.SvgWriter;
+import dev.banyan.trees.internal.render.SvgWriter;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;

@@ -1,7 +1,7 @@
 package dev.banyan.cli.plot;
 
 import dev.banyan.cli.output.TextFile;
-import dev.banyan.trees.render.SvgWriter;
+import dev.banyan.trees.internal.render.SvgWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.stream.Collectors;

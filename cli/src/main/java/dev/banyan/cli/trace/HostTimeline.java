@@ -2,7 +2,7 @@ package dev.banyan.cli.trace;
 
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.simulate.SimulationListener;
-import dev.banyan.simulate.TraceWriter;
+import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.simulate.TraceEvents;
+import dev.banyan.simulate.internal.trace.TraceEvents;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;

@@ -14,7 +14,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
-import dev.banyan.trees.render.SvgPacking;
+import dev.banyan.trees.internal.render.SvgPacking;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;

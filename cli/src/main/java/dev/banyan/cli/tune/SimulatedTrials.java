@@ -1,7 +1,7 @@
 package dev.banyan.cli.tune;
 
 import dev.banyan.cli.compare.SimulatedNccl;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;

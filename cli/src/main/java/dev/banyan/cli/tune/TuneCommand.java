@@ -22,7 +22,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
-import dev.banyan.schedule.algorithm.Packings;
+import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;

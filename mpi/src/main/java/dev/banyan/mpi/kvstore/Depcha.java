@@ -1,8 +1,8 @@
 package dev.banyan.mpi.kvstore;
 
 import dev.banyan.kvstore.LinkedSum;
-import dev.banyan.kvstore.engine.DependencyEngine;
-import dev.banyan.kvstore.engine.Variable;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.Variable;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 

@@ -1,7 +1,7 @@
 package dev.banyan.mpi.kvstore;
 
 import dev.banyan.kvstore.LinkedSum;
-import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import java.util.List;

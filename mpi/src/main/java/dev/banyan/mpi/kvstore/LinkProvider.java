@@ -2,7 +2,7 @@ package dev.banyan.mpi.kvstore;
 
 import dev.banyan.kvstore.StoreLink;
 import dev.banyan.kvstore.StoreType;
-import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.Algorithms;

@@ -6,7 +6,7 @@ import dev.banyan.page.model.WayModel;
 import dev.banyan.page.model.WayModel.TreeModel;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleTraffic;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;

@@ -11,7 +11,7 @@ import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.PlannedSchedule;

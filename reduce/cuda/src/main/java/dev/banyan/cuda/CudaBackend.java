@@ -53,7 +53,7 @@ import org.slf4j.LoggerFactory;
  * belongs to memory of another kind, of another device or with less access must not be used with the same communicator.
  *
  * <p><b>Runs.</b> Where all devices of a schedule reach each other's memory, one kernel on each device runs it as a
- * {@linkplain dev.banyan.schedule.program.DeviceProgram device program}: a run is one launch on each device, whatever
+ * {@linkplain dev.banyan.schedule.internal.program.DeviceProgram device program}: one launch on each device, whatever
  * the buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph
  * of all its copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same
  * bits. A run of NCCL, in place of a schedule, is what NCCL launches. Runs of one backend follow each other on the

@@ -1,6 +1,5 @@
 package dev.banyan.cuda;
 
-import dev.banyan.reduce.backend.Completion;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.LongBuffer;
@@ -28,16 +27,11 @@ final class CudaExecutable extends QueuedExecutable {
     }
 
     @Override
-    void launch(
-            @Nullable Gathering open,
-            MemorySegment[] inputs,
-            MemorySegment[] outputs,
-            @Nullable CudaStreams callers,
-            Completion completion) {
+    void launch(@Nullable Gathering open, MemorySegment[] inputs, MemorySegment[] outputs, Place place) {
         if (open != null) {
             open.flush();
         }
-        launcher.start(this, key(inputs, outputs), callers, completion);
+        launcher.start(this, key(inputs, outputs), place);
     }
 
     @Override

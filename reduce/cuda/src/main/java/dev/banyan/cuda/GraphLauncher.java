@@ -1,13 +1,11 @@
 package dev.banyan.cuda;
 
-import dev.banyan.reduce.backend.Completion;
 import java.util.ArrayList;
 import java.util.List;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Launches graphs, one behind the other, in a stream of the first device. It keeps the graphs of all executables of a
@@ -57,7 +55,7 @@ final class GraphLauncher implements Launcher {
      *
      * @throws CudaException if the driver refuses that
      */
-    void start(CudaExecutable executable, GraphCache.Key key, @Nullable CudaStreams callers, Completion completion) {
+    void start(CudaExecutable executable, GraphCache.Key key, Place place) {
         queue.launch(
                 this,
                 () -> {
@@ -65,8 +63,7 @@ final class GraphLauncher implements Launcher {
                     return launch(executable, graph, queue.each(executable, run -> ((GraphRun) run).loseMarks()));
                 },
                 device -> executable.firstUnfinished(device).failing(executable.name()),
-                callers,
-                completion);
+                place);
     }
 
     /** Destroys the graphs of an executable, none of which is in flight. */
@@ -81,7 +78,7 @@ final class GraphLauncher implements Launcher {
         executable.clearMarks(marksInUse, stream);
         Cuda.check(JCudaDriver.cuGraphLaunch(graph.exec(), stream), "cuGraphLaunch of " + executable.name());
         Cuda.check(JCudaDriver.cuEventRecord(event, stream), "cuEventRecord behind " + executable.name());
-        return new GraphRun(executable, graph, event, events);
+        return new GraphRun(first, executable, graph, event, events);
     }
 
     @Override

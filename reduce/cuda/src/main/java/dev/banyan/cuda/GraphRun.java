@@ -10,18 +10,18 @@ import org.jspecify.annotations.Nullable;
 final class GraphRun extends Run {
     private final CudaExecutable executable;
     private final Graph graph;
-    private final List<CUevent> ended;
     private final Pool<CUevent> events;
     private boolean hasMarks = true;
 
     /**
+     * @param device of the event
      * @param ended an event behind the graph
      * @param events take it back
      */
-    GraphRun(CudaExecutable executable, Graph graph, CUevent ended, Pool<CUevent> events) {
+    GraphRun(CudaDevice device, CudaExecutable executable, Graph graph, CUevent ended, Pool<CUevent> events) {
+        super(List.of(device), List.of(ended));
         this.executable = executable;
         this.graph = graph;
-        this.ended = List.of(ended);
         this.events = events;
     }
 
@@ -37,16 +37,6 @@ final class GraphRun extends Run {
     @Override
     String name() {
         return executable.name();
-    }
-
-    @Override
-    List<CUevent> ended() {
-        return ended;
-    }
-
-    @Override
-    CUevent ended(CudaDevice device) {
-        return ended.getFirst();
     }
 
     /** Leaves the marks to a later run of the executable, which may have cleared them. */
@@ -80,6 +70,6 @@ final class GraphRun extends Run {
 
     @Override
     void recycle() {
-        events.give(ended.getFirst());
+        events.give(ended().getFirst());
     }
 }

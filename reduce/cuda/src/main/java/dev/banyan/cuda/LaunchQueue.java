@@ -163,9 +163,9 @@ final class LaunchQueue {
             MemorySegment[] outputs,
             @Nullable CallerStreams streams,
             Completion completion) {
-        CudaStreams callers = streams == null ? null : join.check(streams);
+        Place place = new Place(streams == null ? null : join.check(streams), completion);
         Thread caller = Thread.currentThread();
-        inTurn(() -> executable.launch(groups.get(caller), inputs, outputs, callers, completion));
+        inTurn(() -> executable.launch(groups.get(caller), inputs, outputs, place));
     }
 
     /** Lets calls of {@link #launch} follow those before. */
@@ -181,22 +181,17 @@ final class LaunchQueue {
      *
      * @param launcher has the streams of the run
      * @param launch launches it there
-     * @param callers the streams in which it has a place, or null
-     * @param completion learns of its end, unless this method throws
+     * @param place of the run; its completion learns of the end, unless this method throws
      * @throws CudaException if that fails, which breaks the backend
      */
-    void launch(Launcher launcher, Supplier<Run> launch, @Nullable CudaStreams callers, Completion completion) {
-        launch(launcher, launch, null, callers, completion);
+    void launch(Launcher launcher, Supplier<Run> launch, Place place) {
+        launch(launcher, launch, null, place);
     }
 
     /** Does the same for a launch that says, for messages, what of it failed on a faulty device. */
-    void launch(
-            Launcher launcher,
-            Supplier<Run> launch,
-            @Nullable Function<CudaDevice, String> failing,
-            @Nullable CudaStreams callers,
-            Completion completion) {
+    void launch(Launcher launcher, Supplier<Run> launch, @Nullable Function<CudaDevice, String> failing, Place place) {
         List<CudaDevice> devices = ranks.held();
+        CudaStreams callers = place.streams();
         try {
             if (last != null && !launcher.equals(lastLauncher)) {
                 launcher.waitFor(last.ended());
@@ -209,7 +204,7 @@ final class LaunchQueue {
                 join.before(callers, rank -> run.ended(devices.get(rank)));
             }
             // Last of all that may fail: the completion learns of the end, or the start throws, but not both.
-            runs.add(run, completion);
+            runs.add(run, place.completion());
             last = run;
             lastLauncher = launcher;
         } catch (CudaException e) {

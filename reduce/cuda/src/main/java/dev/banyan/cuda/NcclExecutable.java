@@ -1,7 +1,6 @@
 package dev.banyan.cuda;
 
 import dev.banyan.nccl.internal.NcclOperation;
-import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
@@ -31,16 +30,11 @@ final class NcclExecutable extends QueuedExecutable {
     }
 
     @Override
-    void launch(
-            @Nullable Gathering open,
-            MemorySegment[] inputs,
-            MemorySegment[] outputs,
-            @Nullable CudaStreams callers,
-            Completion completion) {
+    void launch(@Nullable Gathering open, MemorySegment[] inputs, MemorySegment[] outputs, Place place) {
         if (open != null) {
             open.flush();
         }
-        launcher.start(this, addresses(inputs), addresses(outputs), callers, completion);
+        launcher.start(this, addresses(inputs), addresses(outputs), place);
     }
 
     /** Does nothing: NCCL's communicators serve all calls. */

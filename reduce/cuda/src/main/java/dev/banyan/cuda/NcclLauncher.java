@@ -3,7 +3,6 @@ package dev.banyan.cuda;
 import dev.banyan.nccl.internal.NcclCommunicators;
 import dev.banyan.nccl.internal.NcclException;
 import dev.banyan.nccl.internal.NcclLibrary;
-import dev.banyan.reduce.backend.Completion;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -56,7 +55,7 @@ final class NcclLauncher {
         this.programs = programs;
         this.file = file;
         timeToOpenNanos = Math.max(timeoutNanos, LEAST_TIME_TO_OPEN_NANOS);
-        runs = new Pool<>(() -> new NcclRun(this, programs.events(), timeoutNanos));
+        runs = new Pool<>(() -> new NcclRun(this, devices, programs.events(), timeoutNanos));
         streams = ranks.stream()
                 .mapToLong(device -> programs.stream(device).handle())
                 .toArray();
@@ -119,14 +118,9 @@ final class NcclLauncher {
      * @param outputs address of each rank's output; in place, of its only buffer
      * @throws CudaException if NCCL refuses that; what it has launched is asked to end
      */
-    void start(
-            NcclExecutable executable,
-            long[] inputs,
-            long[] outputs,
-            @Nullable CudaStreams callers,
-            Completion completion) {
+    void start(NcclExecutable executable, long[] inputs, long[] outputs, Place place) {
         executable.check(programs.access(), inputs, outputs);
-        queue.launch(programs, () -> launch(executable, inputs, outputs), callers, completion);
+        queue.launch(programs, () -> launch(executable, inputs, outputs), place);
     }
 
     private NcclRun launch(NcclExecutable executable, long[] inputs, long[] outputs) {
@@ -160,11 +154,6 @@ final class NcclLauncher {
             NcclCommunicators ending = opened();
             DriverThreads.NEW.execute(ending::abort);
         }
-    }
-
-    /** Returns the device of each event behind a run. */
-    List<CudaDevice> devices() {
-        return devices;
     }
 
     /** Keeps a run for a later launch. */

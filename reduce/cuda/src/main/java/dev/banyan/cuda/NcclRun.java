@@ -16,7 +16,6 @@ final class NcclRun extends Run {
     private static final long ASKED_NANOS = 1_000_000;
 
     private final NcclLauncher launcher;
-    private final List<CUevent> ended;
     private final long timeoutMillis;
     private @Nullable NcclExecutable executable;
     private @Nullable String error;
@@ -25,9 +24,9 @@ final class NcclRun extends Run {
     private long asked;
 
     /** @param ended to be recorded behind it on each device */
-    NcclRun(NcclLauncher launcher, List<CUevent> ended, long timeoutNanos) {
+    NcclRun(NcclLauncher launcher, List<CudaDevice> devices, List<CUevent> ended, long timeoutNanos) {
+        super(devices, ended);
         this.launcher = launcher;
-        this.ended = ended;
         timeoutMillis = Math.ceilDiv(timeoutNanos, 1_000_000);
     }
 
@@ -51,16 +50,6 @@ final class NcclRun extends Run {
     @Override
     String name() {
         return executable().name();
-    }
-
-    @Override
-    List<CUevent> ended() {
-        return ended;
-    }
-
-    @Override
-    CUevent ended(CudaDevice device) {
-        return ended.get(launcher.devices().indexOf(device));
     }
 
     @Override
@@ -125,7 +114,7 @@ final class NcclRun extends Run {
 
     @Override
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
-        return new Unfinished(firstNotReached(launcher.devices(), wanted), "the kernels of " + name());
+        return new Unfinished(firstNotReached(wanted), "the kernels of " + name());
     }
 
     @Override

@@ -1,6 +1,5 @@
 package dev.banyan.cuda;
 
-import dev.banyan.reduce.backend.Completion;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,17 +44,12 @@ final class ProgramExecutable extends QueuedExecutable {
     }
 
     @Override
-    void launch(
-            @Nullable Gathering open,
-            MemorySegment[] inputs,
-            MemorySegment[] outputs,
-            @Nullable CudaStreams callers,
-            Completion completion) {
+    void launch(@Nullable Gathering open, MemorySegment[] inputs, MemorySegment[] outputs, Place place) {
         ProgramBatch.Member call = call(launcher.access(), inputs, outputs);
         if (open instanceof ProgramGroup group) {
-            group.add(call, callers, completion);
+            group.add(call, place);
         } else {
-            launcher.start(call.alone(), callers, completion);
+            launcher.start(call.alone(), place);
         }
     }
 

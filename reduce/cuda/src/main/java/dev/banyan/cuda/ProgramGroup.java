@@ -21,21 +21,22 @@ final class ProgramGroup implements Backend.Group, Gathering {
     }
 
     /** Adds a call; launches what was gathered first if the call does not go with that. */
-    void add(ProgramBatch.Member member, @Nullable CudaStreams callers, Completion completion) {
-        if (!fits(member, callers, completion)) {
+    void add(ProgramBatch.Member member, Place place) {
+        if (!fits(member, place)) {
             flush();
-            boolean _ = fits(member, callers, completion);
+            boolean _ = fits(member, place);
         }
     }
 
-    private boolean fits(ProgramBatch.Member member, @Nullable CudaStreams callers, Completion completion) {
+    private boolean fits(ProgramBatch.Member member, Place place) {
+        CudaStreams callers = place.streams();
         if (callers != null && streams != null && !callers.equals(streams)) {
             return false;
         }
         if (!batch.add(member)) {
             return false;
         }
-        completions.add(completion);
+        completions.add(place.completion());
         if (callers != null) {
             streams = callers;
         }
@@ -60,7 +61,7 @@ final class ProgramGroup implements Backend.Group, Gathering {
         List<ProgramBatch.Member> members = batch.take();
         try {
             queue.checkLaunchable();
-            launcher.start(members, callers, completion);
+            launcher.start(members, new Place(callers, completion));
         } catch (RuntimeException e) {
             completion.ended(e);
         }

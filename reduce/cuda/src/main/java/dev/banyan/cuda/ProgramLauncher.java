@@ -1,7 +1,6 @@
 package dev.banyan.cuda;
 
-import dev.banyan.reduce.backend.Completion;
-import dev.banyan.schedule.program.DeviceProgram;
+import dev.banyan.schedule.internal.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -105,7 +104,7 @@ final class ProgramLauncher implements Launcher {
         this.queue = queue;
         this.access = access;
         this.memory = memory;
-        runs = new Pool<>(() -> new ProgramRun(this, events(), clock));
+        runs = new Pool<>(() -> new ProgramRun(this, devices, events(), clock));
         this.base = base;
         lanes = devices.stream().map(device -> new Lane(device, timeoutNanos)).toList();
         streams = lanes.stream().map(lane -> lane.stream).toList();
@@ -121,8 +120,8 @@ final class ProgramLauncher implements Launcher {
      *
      * @throws CudaException if the driver refuses that
      */
-    void start(List<ProgramBatch.Member> members, @Nullable CudaStreams callers, Completion completion) {
-        queue.launch(this, () -> launch(members), callers, completion);
+    void start(List<ProgramBatch.Member> members, Place place) {
+        queue.launch(this, () -> launch(members), place);
     }
 
     @Override
@@ -319,11 +318,6 @@ final class ProgramLauncher implements Launcher {
     /** Returns why a block of a device has ended early. */
     ProgramStatus status(int d, int block) {
         return ProgramStatus.of(lanes.get(d).control, block);
-    }
-
-    /** Returns the index of a device. */
-    int indexOf(CudaDevice device) {
-        return lanes.indexOf(lane(device));
     }
 
     /** Keeps the room for the calls of a run for a later one. */

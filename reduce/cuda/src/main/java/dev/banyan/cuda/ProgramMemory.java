@@ -15,7 +15,7 @@ import jcuda.driver.CUstream;
  * <ul>
  *   <li>Slots belong to the block that receives. Its senders fill them only when its loop has begun; those of lines
  *       also when they are in the half that no launch can still read, see {@link
- *       dev.banyan.schedule.program.ProgramLayout#takesLinesOnce}.
+ *       dev.banyan.schedule.internal.program.ProgramLayout#takesLinesOnce}.
  *   <li>The data flag of a channel belongs to the block that receives, and the number of the channel there. The next
  *     sender posts it only when the loop before has ended.
  *   <li>A credit flag lies with the sender and belongs to the receiving block, which alone writes it.

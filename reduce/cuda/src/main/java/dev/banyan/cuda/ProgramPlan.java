@@ -1,8 +1,8 @@
 package dev.banyan.cuda;
 
-import dev.banyan.schedule.program.Channel;
-import dev.banyan.schedule.program.DeviceProgram;
-import dev.banyan.schedule.program.Lane;
+import dev.banyan.schedule.internal.program.Channel;
+import dev.banyan.schedule.internal.program.DeviceProgram;
+import dev.banyan.schedule.internal.program.Lane;
 import java.util.List;
 import java.util.Map;
 
@@ -19,7 +19,7 @@ import java.util.Map;
  * @param threads of a block
  * @param values by how much a launch lets flags grow
  * @param takesLinesOnce whether all its slots may be known to be free, see {@link
- *     dev.banyan.schedule.program.ProgramLayout#takesLinesOnce}
+ *     dev.banyan.schedule.internal.program.ProgramLayout#takesLinesOnce}
  */
 record ProgramPlan(
         String name,

@@ -3,15 +3,15 @@ package dev.banyan.cuda;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Space;
-import dev.banyan.schedule.program.Channel;
-import dev.banyan.schedule.program.DeviceProgram;
-import dev.banyan.schedule.program.Grid;
-import dev.banyan.schedule.program.Lane;
-import dev.banyan.schedule.program.Move;
-import dev.banyan.schedule.program.Operand.Local;
-import dev.banyan.schedule.program.Operand.Via;
-import dev.banyan.schedule.program.ProgramLayout;
-import dev.banyan.schedule.program.ProgramSizes;
+import dev.banyan.schedule.internal.program.Channel;
+import dev.banyan.schedule.internal.program.DeviceProgram;
+import dev.banyan.schedule.internal.program.Grid;
+import dev.banyan.schedule.internal.program.Lane;
+import dev.banyan.schedule.internal.program.Move;
+import dev.banyan.schedule.internal.program.Operand.Local;
+import dev.banyan.schedule.internal.program.Operand.Via;
+import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
@@ -275,7 +275,8 @@ final class ProgramPlanner {
 
             /** Says what the plan depends on, which is the same in all processes. */
             private String kind() {
-                return schedule.collective().label() + " by " + schedule.algorithm() + " of " + schedule.count() + " x "
+                return schedule.collective().label() + " by " + schedule.algorithm() + " of "
+                        + schedule.count() + " x "
                         + elementBytes + " bytes, " + kernel.name() + (mean ? ", mean" : "") + ", root "
                         + schedule.root() + (schedule.inPlace() ? ", in place" : "") + ", "
                         + mostBlocks + " blocks";

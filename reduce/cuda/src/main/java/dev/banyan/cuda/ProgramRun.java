@@ -14,7 +14,6 @@ final class ProgramRun extends Run {
     private static final long GRACE_NANOS = 500_000_000;
 
     private final ProgramLauncher launcher;
-    private final List<CUevent> ended;
     private final LongSupplier clock;
     private List<ProgramBatch.Member> members = List.of();
     private long lastBase;
@@ -26,9 +25,9 @@ final class ProgramRun extends Run {
      * @param ended to be recorded behind it on each device
      * @param clock the time, as {@link System#nanoTime()}
      */
-    ProgramRun(ProgramLauncher launcher, List<CUevent> ended, LongSupplier clock) {
+    ProgramRun(ProgramLauncher launcher, List<CudaDevice> devices, List<CUevent> ended, LongSupplier clock) {
+        super(devices, ended);
         this.launcher = launcher;
-        this.ended = ended;
         this.clock = clock;
     }
 
@@ -66,16 +65,6 @@ final class ProgramRun extends Run {
     }
 
     @Override
-    List<CUevent> ended() {
-        return ended;
-    }
-
-    @Override
-    CUevent ended(CudaDevice device) {
-        return ended.get(launcher.indexOf(device));
-    }
-
-    @Override
     int result() {
         boolean done = isDone();
         if (!done && launcher.isStopping()) {
@@ -92,7 +81,7 @@ final class ProgramRun extends Run {
     }
 
     private boolean isDone() {
-        for (int d = 0; d < ended.size(); d++) {
+        for (int d = 0; d < ended().size(); d++) {
             if (!isDone(d)) {
                 return false;
             }
@@ -133,7 +122,7 @@ final class ProgramRun extends Run {
             return null;
         }
         String waiting = "";
-        for (int d = 0; d < ended.size(); d++) {
+        for (int d = 0; d < ended().size(); d++) {
             CudaDevice device = first().plan().parts().get(d).device();
             int blocks = ProgramBatch.blocks(members, d);
             for (int block = 0; block < blocks; block++) {
@@ -169,7 +158,7 @@ final class ProgramRun extends Run {
     @Override
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         CudaDevice first = null;
-        for (int d = 0; d < ended.size(); d++) {
+        for (int d = 0; d < ended().size(); d++) {
             CudaDevice device = first().plan().parts().get(d).device();
             if (device.equals(wanted)) {
                 first = device;

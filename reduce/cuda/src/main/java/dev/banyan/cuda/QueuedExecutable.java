@@ -50,16 +50,9 @@ abstract class QueuedExecutable implements Executable {
      * Launches a run, in its turn.
      *
      * @param open what the calling thread gathers, or null
-     * @param callers the streams in which the run has a place, or null
-     * @param completion learns of its end
      * @throws CudaException if the launch fails
      */
-    abstract void launch(
-            @Nullable Gathering open,
-            MemorySegment[] inputs,
-            MemorySegment[] outputs,
-            @Nullable CudaStreams callers,
-            Completion completion);
+    abstract void launch(@Nullable Gathering open, MemorySegment[] inputs, MemorySegment[] outputs, Place place);
 
     /** Frees what it has alone, in its turn; nothing of it runs. */
     abstract void free();

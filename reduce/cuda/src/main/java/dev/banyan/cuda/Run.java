@@ -11,8 +11,19 @@ import org.jspecify.annotations.Nullable;
 
 /** A launch whose end is waited for. {@link Runs} calls all methods under its lock. */
 abstract class Run {
+    private final List<CudaDevice> devices;
+    private final List<CUevent> ended;
     private @Nullable Completion completion;
     private long number;
+
+    /**
+     * @param devices of the events
+     * @param ended to be recorded behind it on each device, or on one for all
+     */
+    Run(List<CudaDevice> devices, List<CUevent> ended) {
+        this.devices = devices;
+        this.ended = ended;
+    }
 
     /**
      * Begins to be waited for.
@@ -42,10 +53,14 @@ abstract class Run {
     abstract String name();
 
     /** Returns the events behind it: one for all devices, or one for each. */
-    abstract List<CUevent> ended();
+    final List<CUevent> ended() {
+        return ended;
+    }
 
     /** Returns the event behind it on a device. */
-    abstract CUevent ended(CudaDevice device);
+    final CUevent ended(CudaDevice device) {
+        return ended.size() == 1 ? ended.getFirst() : ended.get(devices.indexOf(device));
+    }
 
     /**
      * Returns CUDA_SUCCESS if it has ended and all of it was done, CUDA_ERROR_NOT_READY if it has not ended, or an
@@ -62,17 +77,13 @@ abstract class Run {
     /** Returns what is not done, if possible on a device. */
     abstract Unfinished firstUnfinished(@Nullable CudaDevice wanted);
 
-    /**
-     * Returns the first device whose event has not been reached, but the wanted one if there is one.
-     *
-     * @param devices of the events
-     */
-    final CudaDevice firstNotReached(List<CudaDevice> devices, @Nullable CudaDevice wanted) {
+    /** Returns the first device whose event has not been reached, but the wanted one if there is one. */
+    final CudaDevice firstNotReached(@Nullable CudaDevice wanted) {
         if (wanted != null) {
             return wanted;
         }
-        for (int d = 0; d < ended().size(); d++) {
-            if (JCudaDriver.cuEventQuery(ended().get(d)) != CUresult.CUDA_SUCCESS) {
+        for (int d = 0; d < ended.size(); d++) {
+            if (JCudaDriver.cuEventQuery(ended.get(d)) != CUresult.CUDA_SUCCESS) {
                 return devices.get(d);
             }
         }
@@ -92,7 +103,7 @@ abstract class Run {
 
     /** Returns CUDA_SUCCESS if its events have been reached, CUDA_ERROR_NOT_READY if not, or an error. */
     final int reached() {
-        for (CUevent event : ended()) {
+        for (CUevent event : ended) {
             int result = JCudaDriver.cuEventQuery(event);
             if (result != CUresult.CUDA_SUCCESS) {
                 return CaptureMode.isRefusal(result) ? CUresult.CUDA_ERROR_NOT_READY : result;

@@ -1,6 +1,6 @@
 package dev.banyan.cuda;
 
-import dev.banyan.schedule.program.ProgramSizes;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;

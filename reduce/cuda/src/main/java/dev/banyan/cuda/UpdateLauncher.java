@@ -33,7 +33,6 @@ final class UpdateLauncher {
     }
 
     private final Ranks ranks;
-    private final List<CudaDevice> devices;
     private final LaunchQueue queue;
     private final ProgramLauncher programs;
     private final Pool<UpdateRun> runs;
@@ -45,10 +44,9 @@ final class UpdateLauncher {
      */
     UpdateLauncher(Ranks ranks, List<CudaDevice> devices, LaunchQueue queue, ProgramLauncher programs) {
         this.ranks = ranks;
-        this.devices = devices;
         this.queue = queue;
         this.programs = programs;
-        runs = new Pool<>(() -> new UpdateRun(this, programs.events()));
+        runs = new Pool<>(() -> new UpdateRun(this, devices, programs.events()));
     }
 
     /**
@@ -60,7 +58,7 @@ final class UpdateLauncher {
     void start(List<ParameterUpdate> updates, Completion completion) {
         queue.inTurn(() -> {
             updates.forEach(update -> programs.access().check(update, ranks.get(update.rank())));
-            queue.launch(programs, () -> launch(updates), null, completion);
+            queue.launch(programs, () -> launch(updates), new Place(null, completion));
         });
     }
 
@@ -122,11 +120,6 @@ final class UpdateLauncher {
                         null),
                 "cuLaunchKernel of " + kernel.name() + " on device "
                         + kind.device().ordinal());
-    }
-
-    /** Returns the device of each event behind a run. */
-    List<CudaDevice> devices() {
-        return devices;
     }
 
     /** Keeps a run for a later launch. */

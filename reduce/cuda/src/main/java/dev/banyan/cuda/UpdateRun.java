@@ -8,12 +8,11 @@ import org.jspecify.annotations.Nullable;
 /** A launch of updates, which cannot be ended early. */
 final class UpdateRun extends Run {
     private final UpdateLauncher launcher;
-    private final List<CUevent> ended;
 
     /** @param ended to be recorded behind it on each device */
-    UpdateRun(UpdateLauncher launcher, List<CUevent> ended) {
+    UpdateRun(UpdateLauncher launcher, List<CudaDevice> devices, List<CUevent> ended) {
+        super(devices, ended);
         this.launcher = launcher;
-        this.ended = ended;
     }
 
     @Override
@@ -24,16 +23,6 @@ final class UpdateRun extends Run {
     @Override
     String name() {
         return "an update of values";
-    }
-
-    @Override
-    List<CUevent> ended() {
-        return ended;
-    }
-
-    @Override
-    CUevent ended(CudaDevice device) {
-        return ended.get(launcher.devices().indexOf(device));
     }
 
     @Override
@@ -53,7 +42,7 @@ final class UpdateRun extends Run {
 
     @Override
     Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
-        return new Unfinished(firstNotReached(launcher.devices(), wanted), "the kernels of " + name());
+        return new Unfinished(firstNotReached(wanted), "the kernels of " + name());
     }
 
     @Override

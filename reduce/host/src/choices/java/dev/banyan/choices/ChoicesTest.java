@@ -3,7 +3,7 @@ package dev.banyan.choices;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Presets;

@@ -1,6 +1,6 @@
 package dev.banyan.kvstore;
 
-import dev.banyan.kvstore.engine.Variable;
+import dev.banyan.kvstore.internal.engine.Variable;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.plan.AlgorithmHint;

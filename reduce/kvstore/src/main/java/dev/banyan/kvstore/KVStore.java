@@ -2,8 +2,8 @@ package dev.banyan.kvstore;
 
 import dev.banyan.config.Setting;
 import dev.banyan.kvstore.StoreOperation.Kind;
-import dev.banyan.kvstore.engine.DependencyEngine;
-import dev.banyan.kvstore.engine.EngineException;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.EngineException;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostBackend;
 import dev.banyan.reduce.internal.Completions;

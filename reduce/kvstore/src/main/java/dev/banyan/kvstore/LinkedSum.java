@@ -1,9 +1,9 @@
 package dev.banyan.kvstore;
 
 import dev.banyan.kvstore.StoreListener.Stage;
-import dev.banyan.kvstore.engine.Completion;
-import dev.banyan.kvstore.engine.DeferredTask;
-import dev.banyan.kvstore.engine.Variable;
+import dev.banyan.kvstore.internal.engine.Completion;
+import dev.banyan.kvstore.internal.engine.DeferredTask;
+import dev.banyan.kvstore.internal.engine.Variable;
 import dev.banyan.reduce.internal.Completions;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;

@@ -1,7 +1,7 @@
 package dev.banyan.kvstore;
 
-import dev.banyan.kvstore.engine.DependencyEngine;
-import dev.banyan.kvstore.engine.Lane;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.Lane;
 import dev.banyan.reduce.Communicator;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.banyan.kvstore;
 
 import dev.banyan.kvstore.StoreListener.Stage;
-import dev.banyan.kvstore.engine.DependencyEngine;
-import dev.banyan.kvstore.engine.Lane;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.Lane;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.host.HostOptimizer;

@@ -1,6 +1,6 @@
 package dev.banyan.kvstore;
 
-import dev.banyan.kvstore.engine.DependencyEngine;
+import dev.banyan.kvstore.internal.engine.DependencyEngine;
 import dev.banyan.reduce.Communicator;
 import java.lang.foreign.MemorySegment;
 

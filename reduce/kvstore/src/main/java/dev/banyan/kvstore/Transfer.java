@@ -1,8 +1,8 @@
 package dev.banyan.kvstore;
 
 import dev.banyan.kvstore.StoreListener.Stage;
-import dev.banyan.kvstore.engine.Completion;
-import dev.banyan.kvstore.engine.DeferredTask;
+import dev.banyan.kvstore.internal.engine.Completion;
+import dev.banyan.kvstore.internal.engine.DeferredTask;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.optimizer.Optimizer;
 import java.lang.foreign.MemorySegment;

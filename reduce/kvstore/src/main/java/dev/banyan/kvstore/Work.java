@@ -1,7 +1,7 @@
 package dev.banyan.kvstore;
 
 import dev.banyan.kvstore.StoreListener.Stage;
-import dev.banyan.kvstore.engine.Task;
+import dev.banyan.kvstore.internal.engine.Task;
 
 /** Part of an operation that a device computes by itself. */
 final class Work implements Task {

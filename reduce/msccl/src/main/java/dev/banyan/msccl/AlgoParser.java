@@ -7,7 +7,7 @@ import dev.banyan.msccl.Algo.Instruction.Position;
 import dev.banyan.msccl.Algo.Threadblock;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.topology.format.XmlText;
+import dev.banyan.topology.internal.text.XmlText;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -1,6 +1,6 @@
 package dev.banyan.msccl;
 
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.Forest;
 import java.math.BigInteger;

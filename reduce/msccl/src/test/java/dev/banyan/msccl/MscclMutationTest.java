@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.InputException;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
-import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.internal.algorithm.Samples;
 import dev.banyan.schedule.type.Collective;
 import java.io.StringWriter;
 import java.util.ArrayList;

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.ForestAlgorithm;
-import dev.banyan.schedule.algorithm.RingAlgorithm;
-import dev.banyan.schedule.algorithm.Samples;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
+import dev.banyan.schedule.internal.algorithm.Samples;
+import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;

@@ -2,9 +2,9 @@ package dev.banyan.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.RingAlgorithm;
-import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
+import dev.banyan.schedule.internal.algorithm.Samples;
 import dev.banyan.schedule.type.Collective;
 import java.util.Random;
 import org.apache.commons.numbers.fraction.BigFraction;

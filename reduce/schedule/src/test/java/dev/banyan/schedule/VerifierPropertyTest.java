@@ -2,9 +2,9 @@ package dev.banyan.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.Samples;
+import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.Samples;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

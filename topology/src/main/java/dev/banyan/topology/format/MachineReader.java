@@ -4,6 +4,17 @@ import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.amd.AmdSmiFormat;
+import dev.banyan.topology.internal.amd.RocmSmiFormat;
+import dev.banyan.topology.internal.json.BanyanJsonFormat;
+import dev.banyan.topology.internal.matrix.MatrixFormat;
+import dev.banyan.topology.internal.nccl.NcclXmlFormat;
+import dev.banyan.topology.internal.nvidia.ForeignOutput;
+import dev.banyan.topology.internal.nvidia.TopoTextFormat;
+import dev.banyan.topology.internal.text.MachineFormat;
+import dev.banyan.topology.internal.text.Quote;
+import dev.banyan.topology.option.MatrixUnit;
+import dev.banyan.topology.option.StatedSpeeds;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -157,10 +168,5 @@ public final class MachineReader {
             }
         }
         return true;
-    }
-
-    /** Returns a name for a machine whose description has none: the last segment of the source. */
-    static String machineName(String source) {
-        return source.substring(Math.max(source.lastIndexOf('/'), source.lastIndexOf('\\')) + 1);
     }
 }

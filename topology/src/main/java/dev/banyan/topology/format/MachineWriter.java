@@ -2,6 +2,11 @@ package dev.banyan.topology.format;
 
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.json.BanyanJsonWriter;
+import dev.banyan.topology.internal.matrix.MatrixWriter;
+import dev.banyan.topology.internal.nccl.NcclXmlWriter;
+import dev.banyan.topology.internal.nvidia.TopoTextWriter;
+import dev.banyan.topology.option.MatrixUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

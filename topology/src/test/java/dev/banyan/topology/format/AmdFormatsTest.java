@@ -7,6 +7,8 @@ import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.option.MatrixUnit;
+import dev.banyan.topology.option.StatedSpeeds;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;

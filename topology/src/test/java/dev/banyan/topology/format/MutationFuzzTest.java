@@ -7,6 +7,8 @@ import dev.banyan.InputException;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import dev.banyan.topology.internal.text.Token;
+import dev.banyan.topology.option.MatrixUnit;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

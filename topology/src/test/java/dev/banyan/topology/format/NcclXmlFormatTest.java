@@ -20,6 +20,8 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.Node;
+import dev.banyan.topology.option.MatrixUnit;
+import dev.banyan.topology.option.StatedSpeeds;
 import java.util.List;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;

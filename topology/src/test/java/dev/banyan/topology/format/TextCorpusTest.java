@@ -8,6 +8,7 @@ import dev.banyan.InputException;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.Token;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,6 +1,6 @@
 package dev.banyan.trees.bound;
 
-import dev.banyan.trees.network.MaxFlow;
+import dev.banyan.trees.internal.MaxFlow;
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 import java.util.stream.IntStream;

@@ -2,7 +2,7 @@ package dev.banyan.cli.bench.call;
 
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.backend.NcclRequest;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;

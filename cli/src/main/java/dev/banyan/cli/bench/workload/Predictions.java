@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench.workload;
 
 import dev.banyan.config.Config;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;

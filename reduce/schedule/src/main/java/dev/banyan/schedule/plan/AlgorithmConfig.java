@@ -1,7 +1,7 @@
 package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Bytes;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import java.util.Objects;
 
 /**

@@ -1,7 +1,7 @@
 package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Bytes;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 
 /** Limits the number of chunks of a schedule, each of which takes memory for every link that it crosses. */
 final class ChunkLimit {

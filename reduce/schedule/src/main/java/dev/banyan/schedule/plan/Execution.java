@@ -5,8 +5,8 @@ public enum Execution {
     /** Chunk by chunk: each step is copies and a reduction. */
     CHUNKS("graph"),
     /**
-     * By {@linkplain dev.banyan.schedule.program device programs}, which cut data by themselves, where the devices
-     * reach each other's memory; else chunk by chunk.
+     * By {@linkplain dev.banyan.schedule.internal.program device programs}, which cut data by themselves, where the
+     * devices reach each other's memory; else chunk by chunk.
      */
     PROGRAMS("kernel"),
     /**

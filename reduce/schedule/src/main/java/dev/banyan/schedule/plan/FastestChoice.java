@@ -1,6 +1,6 @@
 package dev.banyan.schedule.plan;
 
-import dev.banyan.schedule.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.PackedTree;

@@ -2,9 +2,9 @@ package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
-import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
+import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.packing.PackedTree;

@@ -1,9 +1,9 @@
 package dev.banyan.schedule.plan;
 
-import dev.banyan.schedule.algorithm.ChunkRule;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.internal.algorithm.ChunkRule;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.packing.Direction;

@@ -3,12 +3,12 @@ package dev.banyan.schedule.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.ForestAlgorithm;
-import dev.banyan.schedule.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.algorithm.Samples;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
-import dev.banyan.schedule.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.algorithm.Samples;
+import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
+import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;

@@ -1,9 +1,9 @@
 package dev.banyan.study.cluster;
 
-import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
-import dev.banyan.schedule.algorithm.CollectiveRequest;
-import dev.banyan.schedule.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;

@@ -1,7 +1,7 @@
 package dev.banyan.study.measured;
 
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Transport;
+import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.topology.Machine;
 import java.util.Optional;
 

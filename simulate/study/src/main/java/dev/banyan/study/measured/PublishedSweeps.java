@@ -3,7 +3,7 @@ package dev.banyan.study.measured;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Transport;
+import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.format.MachineReader;

@@ -1,7 +1,7 @@
 package dev.banyan.study.measured;
 
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.NcclRings;
+import dev.banyan.simulate.internal.nccl.NcclRings;
 import java.util.List;
 
 /**

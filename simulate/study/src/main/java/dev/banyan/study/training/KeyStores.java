@@ -1,9 +1,9 @@
 package dev.banyan.study.training;
 
-import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
-import dev.banyan.schedule.algorithm.ForestAlgorithm;
-import dev.banyan.schedule.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.algorithm.StarAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Simulator;

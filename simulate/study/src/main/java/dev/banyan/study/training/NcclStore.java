@@ -1,9 +1,9 @@
 package dev.banyan.study.training;
 
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.Transport;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Map;

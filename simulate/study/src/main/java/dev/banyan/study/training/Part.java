@@ -1,6 +1,6 @@
 package dev.banyan.study.training;
 
-import dev.banyan.schedule.algorithm.CollectiveAlgorithm;
+import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
 
 /**
  * A part of a key that is an allreduce of its own.

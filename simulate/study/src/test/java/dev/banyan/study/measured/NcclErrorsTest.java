@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.simulate.Constant;
-import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
-import dev.banyan.simulate.Protocol;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Protocol;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.banyan.simulate.NcclRings;
 import dev.banyan.simulate.Profiles;
-import dev.banyan.simulate.Protocol;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Protocol;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

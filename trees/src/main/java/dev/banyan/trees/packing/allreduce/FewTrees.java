@@ -3,7 +3,7 @@ package dev.banyan.trees.packing.allreduce;
 import dev.banyan.trees.internal.Basis;
 import dev.banyan.trees.internal.CommonFractions;
 import dev.banyan.trees.internal.PackingSimplex;
-import dev.banyan.trees.network.DuplexLinks;
+import dev.banyan.trees.internal.DuplexLinks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

@@ -1,6 +1,6 @@
 package dev.banyan.trees.packing.allreduce;
 
-import dev.banyan.trees.network.DuplexLinks;
+import dev.banyan.trees.internal.DuplexLinks;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.commons.numbers.fraction.BigFraction;

@@ -3,7 +3,7 @@ package dev.banyan.trees.packing.allreduce;
 import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.internal.Column;
-import dev.banyan.trees.network.DuplexLinks;
+import dev.banyan.trees.internal.DuplexLinks;
 import java.util.Arrays;
 
 /** A spanning tree as a set of links, with its centre: the rank from which it is the least deep. Immutable. */

@@ -2,7 +2,7 @@ package dev.banyan.trees.packing.allreduce;
 
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
-import dev.banyan.trees.network.DuplexLinks;
+import dev.banyan.trees.internal.DuplexLinks;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>That is done several times, for different tastes in trees, within a fixed amount of work; the best
  * forest is kept: all of tau first, then few and shallow trees. Each tree is hung up at its centre.
  *
- * <p>A forest takes O(links + n) trees, and each of these a {@link dev.banyan.trees.bound.WeakestPartition}, n
+ * <p>A forest takes O(links + n) trees, and each of these a {@link dev.banyan.trees.internal.WeakestPartition}, n
  * flows; in practice there are about n trees. Safe for use from any thread.
  */
 final class SpanningTreePacking {

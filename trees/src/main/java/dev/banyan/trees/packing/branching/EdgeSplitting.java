@@ -1,6 +1,6 @@
 package dev.banyan.trees.packing.branching;
 
-import dev.banyan.trees.network.MaxFlow;
+import dev.banyan.trees.internal.MaxFlow;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineReader;
-import dev.banyan.topology.format.MatrixUnit;
+import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.trees.Partitions;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.TreePacking;

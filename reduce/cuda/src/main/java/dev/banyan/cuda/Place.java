@@ -1,0 +1,12 @@
+package dev.banyan.cuda;
+
+import dev.banyan.reduce.backend.Completion;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place of a run in what its caller does.
+ *
+ * @param streams the streams in which it has a place, or null
+ * @param completion learns of its end
+ */
+record Place(@Nullable CudaStreams streams, Completion completion) {}

@@ -1,5 +1,0 @@
-/** A dependency engine, which runs operations when the operations before them on the same variables allow it. */
-@NullMarked
-package dev.banyan.kvstore.engine;
-
-import org.jspecify.annotations.NullMarked;

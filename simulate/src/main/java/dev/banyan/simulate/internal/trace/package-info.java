@@ -1,0 +1,5 @@
+/** Simulations as files in the trace event format. */
+@NullMarked
+package dev.banyan.simulate.internal.trace;
+
+import org.jspecify.annotations.NullMarked;

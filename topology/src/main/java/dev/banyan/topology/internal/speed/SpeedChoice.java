@@ -1,0 +1,113 @@
+package dev.banyan.topology.internal.speed;
+
+import dev.banyan.topology.LinkSpeeds;
+import dev.banyan.topology.internal.text.GpuProduct;
+import dev.banyan.topology.option.StatedSpeeds;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** The speeds of one reading: what was stated, else what the GPU's model tells, else what is assumed. Used once. */
+public final class SpeedChoice {
+    private final StatedSpeeds stated;
+    private final Optional<GpuProduct> product;
+    private final Set<String> assumed = new LinkedHashSet<>();
+
+    /** @param found the model that the description itself names, if it names one */
+    public SpeedChoice(StatedSpeeds stated, Optional<GpuProduct> found) {
+        this.stated = stated;
+        product = stated.product().isEmpty() ? found : GpuProduct.of(stated.product());
+    }
+
+    /** The model of all GPUs, if it is known. */
+    public Optional<GpuProduct> product() {
+        return product;
+    }
+
+    /**
+     * One NVLink or xGMI link one way in GB/s.
+     *
+     * @param usual what is assumed if nothing is known
+     * @param what what kind of link that is, in words
+     */
+    public double linkGbs(double usual, String what) {
+        if (stated.nvlinkGbs() > 0) {
+            return stated.nvlinkGbs();
+        }
+        if (product.isPresent()) {
+            return product.get().linkGbs();
+        }
+        assumed.add(number(usual) + " GB/s one way per " + what);
+        return usual;
+    }
+
+    /** Returns whether the PCIe generation was stated, or follows from the model. */
+    public boolean statesPcie() {
+        return stated.pcieGeneration() > 0 || product.isPresent();
+    }
+
+    /** One lane of PCIe one way in GB/s, gen3 as in NCCL if nothing is known. */
+    public double pcieLaneGbs() {
+        int known = stated.pcieGeneration() > 0
+                ? stated.pcieGeneration()
+                : product.map(GpuProduct::pcieGeneration).orElse(0);
+        if (known > 0) {
+            return StatedSpeeds.pcieLaneGbs(known);
+        }
+        double lane = StatedSpeeds.pcieLaneGbs(3);
+        assumed.add("PCIe gen3, " + number(LinkSpeeds.PCIE_LANES * lane) + " GB/s one way for a full slot");
+        return lane;
+    }
+
+    /**
+     * The same, where the description tells the generation in another way.
+     *
+     * @param generation what it tells, 0 for nothing
+     */
+    public double pcieLaneGbs(int generation) {
+        if (generation == 0 || statesPcie()) {
+            return pcieLaneGbs();
+        }
+        double lane = StatedSpeeds.pcieLaneGbs(generation);
+        assumed.add("PCIe gen" + generation + ", " + number(LinkSpeeds.PCIE_LANES * lane)
+                + " GB/s one way for a full slot, as GPUs with these NVLinks have");
+        return lane;
+    }
+
+    /** Notes an assumption that nothing can replace. */
+    public void assume(String what) {
+        assumed.add(what);
+    }
+
+    /** Between two CPU sockets one way in GB/s. */
+    public double socketGbs() {
+        if (stated.socketGbs() > 0) {
+            return stated.socketGbs();
+        }
+        assumed.add(number(LinkSpeeds.SOCKET_GBS) + " GB/s between CPU sockets");
+        return LinkSpeeds.SOCKET_GBS;
+    }
+
+    /**
+     * The same, where the CPU is known.
+     *
+     * @param usual what NCCL counts for it
+     */
+    public double socketGbs(double usual) {
+        if (stated.socketGbs() > 0) {
+            return stated.socketGbs();
+        }
+        assumed.add(number(usual) + " GB/s between CPU sockets, as NCCL counts for this CPU");
+        return usual;
+    }
+
+    /** Returns the assumptions so far, one phrase each. */
+    public List<String> assumed() {
+        return List.copyOf(assumed);
+    }
+
+    private static String number(double value) {
+        return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
+    }
+}

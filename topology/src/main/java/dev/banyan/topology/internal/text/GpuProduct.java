@@ -1,0 +1,58 @@
+package dev.banyan.topology.internal.text;
+
+import dev.banyan.topology.LinkSpeeds;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * The properties of a GPU's links that its model name implies. The generations of PCIe, NVLink and xGMI are those of
+ * NVIDIA's and AMD's data sheets.
+ *
+ * @param sm compute capability times 10; 0 for AMD's
+ * @param gcn architecture of AMD's, as RCCL numbers it; else empty
+ * @param pcieGeneration generation of its slot
+ */
+public record GpuProduct(int sm, String gcn, int pcieGeneration) {
+    private record Family(Pattern name, GpuProduct product) {}
+
+    /** The first that fits decides. */
+    private static final List<Family> FAMILIES = List.of(
+            family("G?B[23]00\\b", 100, 5),
+            family("RTX (PRO )?50\\d\\d|RTX PRO \\d+|\\bRTX 50|^50\\d0", 120, 5),
+            family("\\bG?H(20|100|200|800)\\b", 90, 5),
+            family("\\bL(4|20|40S?)\\b|RTX (40\\d\\d|\\d000) ?(Ada|SUPER|D\\b|Ti|$)|RTX 40\\d\\d|^40\\d0", 89, 4),
+            family("\\bA(100|30|800)\\b", 80, 4),
+            family("\\bA(2|10G?|16|40)\\b|RTX A\\d000|RTX 30\\d\\d|^30\\d0", 86, 4),
+            family("\\bV100", 70, 3),
+            family("\\bT4\\b|TITAN RTX|Quadro RTX|RTX 20\\d\\d|GTX 16\\d\\d", 75, 3),
+            family("\\bP100\\b", 60, 3),
+            family("\\bP(4|40)\\b|GTX 10\\d\\d|TITAN X", 61, 3),
+            family("\\bK80\\b", 37, 3),
+            amd("MI3[05]5X|MI350X", "950", 5),
+            amd("MI3(00|08|25)[AX]?", "942", 5),
+            amd("MI2[15]0X?", "910", 4),
+            amd("MI100", "908", 4),
+            amd("MI[56]0\\b", "906", 4));
+
+    private static Family family(String name, int sm, int pcieGeneration) {
+        return new Family(Pattern.compile(name), new GpuProduct(sm, "", pcieGeneration));
+    }
+
+    private static Family amd(String name, String gcn, int pcieGeneration) {
+        return new Family(Pattern.compile(name), new GpuProduct(0, gcn, pcieGeneration));
+    }
+
+    /** The product of a model name, e.g. {@code NVIDIA A100-SXM4-40GB}; empty where it is not known. */
+    public static Optional<GpuProduct> of(String model) {
+        return FAMILIES.stream()
+                .filter(family -> family.name.matcher(model).find())
+                .map(Family::product)
+                .findFirst();
+    }
+
+    /** One NVLink or xGMI link one way in GB/s. */
+    public double linkGbs() {
+        return gcn.isEmpty() ? LinkSpeeds.nvlinkLaneGbs(sm) : LinkSpeeds.xgmiLaneGbs(gcn);
+    }
+}

@@ -1,0 +1,5 @@
+/** What a user can state about a description that leaves it open. */
+@NullMarked
+package dev.banyan.topology.option;
+
+import org.jspecify.annotations.NullMarked;
