@@ -1,11 +1,11 @@
 package dev.banyan.mpi;
 
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.internal.host.Combiner;
-import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.internal.host.Combiner;
+import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.DataType;

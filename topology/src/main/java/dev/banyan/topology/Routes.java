@@ -1,7 +1,6 @@
 package dev.banyan.topology;
 
 import dev.banyan.topology.internal.DisjointSets;
-
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;

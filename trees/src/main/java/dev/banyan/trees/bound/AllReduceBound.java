@@ -1,8 +1,7 @@
 package dev.banyan.trees.bound;
 
-import dev.banyan.trees.internal.WeakestPartition;
-
 import dev.banyan.trees.internal.DuplexLinks;
+import dev.banyan.trees.internal.WeakestPartition;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.HashMap;

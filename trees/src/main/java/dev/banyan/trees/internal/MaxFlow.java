@@ -1,7 +1,6 @@
 package dev.banyan.trees.internal;
 
 import dev.banyan.trees.network.Network;
-
 import java.util.Arrays;
 
 /**

@@ -1,7 +1,6 @@
 package dev.banyan.trees.internal;
 
 import dev.banyan.topology.internal.DisjointSets;
-import dev.banyan.trees.internal.DuplexLinks;
 import java.util.Arrays;
 
 /**

@@ -1,11 +1,10 @@
 package dev.banyan.trees.internal;
 
-import dev.banyan.trees.network.Network;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.trees.Networks;
+import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.trees.Networks;
 import dev.banyan.trees.Partitions;
-import dev.banyan.trees.internal.DuplexLinks;
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 import java.util.Random;

@@ -2,7 +2,6 @@ package dev.banyan.topology.internal.nvidia;
 
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
-import dev.banyan.topology.internal.DisjointSets;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
@@ -10,6 +9,7 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.PcieHierarchy;
 import dev.banyan.topology.Routes;
+import dev.banyan.topology.internal.DisjointSets;
 import dev.banyan.topology.internal.speed.AssumedLinks;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import java.util.ArrayList;

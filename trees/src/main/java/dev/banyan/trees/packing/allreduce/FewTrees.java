@@ -2,8 +2,8 @@ package dev.banyan.trees.packing.allreduce;
 
 import dev.banyan.trees.internal.Basis;
 import dev.banyan.trees.internal.CommonFractions;
-import dev.banyan.trees.internal.PackingSimplex;
 import dev.banyan.trees.internal.DuplexLinks;
+import dev.banyan.trees.internal.PackingSimplex;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

@@ -1,7 +1,7 @@
 package dev.banyan.trees.packing.allreduce;
 
-import dev.banyan.trees.internal.WeakestPartition;
 import dev.banyan.trees.internal.DuplexLinks;
+import dev.banyan.trees.internal.WeakestPartition;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;

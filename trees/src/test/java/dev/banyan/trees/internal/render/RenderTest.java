@@ -1,7 +1,5 @@
 package dev.banyan.trees.internal.render;
 
-
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.trees.Tree;
