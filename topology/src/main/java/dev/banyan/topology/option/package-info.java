@@ -1,4 +1,4 @@
-/** What a user can state about a description that leaves it open. */
+/** Properties that a user can state where a description leaves them open. */
 @NullMarked
 package dev.banyan.topology.option;
 

@@ -1,4 +1,4 @@
-/** Where the ranks of a benchmark live: devices of the host or of CUDA, and their memory. */
+/** The ranks of a benchmark: devices of the host or of CUDA, and their memory. */
 @NullMarked
 package dev.banyan.cli.bench.rank;
 

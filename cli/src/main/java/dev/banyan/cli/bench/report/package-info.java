@@ -1,4 +1,4 @@
-/** What {@code banyan bench} prints and draws. */
+/** The tables, summaries and pictures of {@code banyan bench}. */
 @NullMarked
 package dev.banyan.cli.bench.report;
 

@@ -1,4 +1,4 @@
-/** What NCCL's rings are predicted to take, to compare with. */
+/** Predicted times of NCCL's rings, for comparisons. */
 @NullMarked
 package dev.banyan.simulate.internal.nccl;
 

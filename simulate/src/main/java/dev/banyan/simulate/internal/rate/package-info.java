@@ -1,4 +1,4 @@
-/** How copies that run at once share links, and when each of them ends. */
+/** The sharing of links among copies that run at once, and the end of each copy. */
 @NullMarked
 package dev.banyan.simulate.internal.rate;
 

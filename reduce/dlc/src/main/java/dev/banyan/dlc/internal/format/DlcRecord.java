@@ -2,10 +2,10 @@ package dev.banyan.dlc.internal.format;
 
 /** One line of a trace. */
 public sealed interface DlcRecord permits DlcMessage, DlcSetup {
-    /** What stands before the name of an operation. */
+    /** The text before the name of an operation. */
     String OPERATION = "OP:=";
 
-    /** What stands in a column that has no value. */
+    /** The text of a column that has no value. */
     String NOTHING = "-1";
 
     /** Times are written as seconds and microseconds. */

@@ -1,4 +1,4 @@
-/** Where the time of a run went. */
+/** The shares of a run's time. */
 @NullMarked
 package dev.banyan.dlc.internal.statistics;
 
