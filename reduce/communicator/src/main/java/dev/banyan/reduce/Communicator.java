@@ -606,7 +606,7 @@ public final class Communicator implements AutoCloseable {
      * @throws IllegalArgumentException as by {@link #check}
      */
     public CompletableFuture<Void> enqueue(CollectiveCall call, CallerStreams streams) {
-        return queue.enqueue(checked(call, streams));
+        return queue.enqueue(checked(call, given(streams)));
     }
 
     /**
@@ -621,7 +621,14 @@ public final class Communicator implements AutoCloseable {
      * @throws IllegalArgumentException if one call is wrong; none is submitted then
      */
     public CompletableFuture<Void> enqueueAll(List<CollectiveCall> calls, CallerStreams streams) {
-        return queue.enqueue(batch(calls, streams));
+        return queue.enqueue(batch(calls, given(streams)));
+    }
+
+    private static CallerStreams given(@Nullable CallerStreams streams) {
+        if (streams == null) {
+            throw new IllegalArgumentException("the streams are null; give one for each rank, or call runAsync");
+        }
+        return streams;
     }
 
     private CallQueue.Call batch(List<CollectiveCall> calls, @Nullable CallerStreams streams) {

@@ -490,6 +490,15 @@ class CommunicatorTest {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // A program need not check for null.
+    void streamsThatAreNullAreRefused() {
+        CollectiveCall call = CollectiveCall.allReduce(floats(communicator, 32, 1), 8, DataType.F32, ReduceOp.SUM);
+        assertThatThrownBy(() -> communicator.enqueue(call, null))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("the streams are null; give one for each rank, or call runAsync");
+    }
+
+    @Test
     void aBufferThatIsNullIsNamed() {
         List<MemorySegment> buffers = new ArrayList<>(floats(communicator, 32, 1));
         buffers.set(2, null);

@@ -456,8 +456,10 @@ public final class KVStore implements AutoCloseable {
     }
 
     private static KVStoreException reported(EngineException e) {
-        Throwable cause = Objects.requireNonNull(e.getCause());
-        return new KVStoreException(KVStoreException.what(cause), cause);
+        Throwable failure = Objects.requireNonNull(e.getCause());
+        Throwable cause =
+                failure instanceof KVStoreException && failure.getCause() != null ? failure.getCause() : failure;
+        return new KVStoreException(KVStoreException.what(failure), cause);
     }
 
     /** Checks a push and returns the code that begins it. */
