@@ -18,8 +18,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Commands on emulated GPUs in processes of their own: they start processes, need another driver, try pairs of GPUs anew
- * or log warnings. They run beside {@link GpuCommandTest}, since they wait for deadlines.
+ * Commands on emulated GPUs in processes of their own: they start processes, need another driver, try pairs of GPUs
+ * anew or log warnings. They run beside {@link GpuCommandTest}, since they wait for deadlines.
  */
 class GpuProcessTest {
     @RegisterExtension

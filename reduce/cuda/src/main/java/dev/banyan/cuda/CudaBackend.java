@@ -272,7 +272,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         });
     }
 
-    /** Returns memory of the host for a copy, which the thread of the driver's calls may touch while its owner waits. */
+    /** Returns host memory for a copy, which the thread of the driver's calls may touch while its owner waits. */
     @SuppressWarnings("restricted")
     private static MemorySegment forDriver(MemorySegment host) {
         Thread caller = Thread.currentThread();
