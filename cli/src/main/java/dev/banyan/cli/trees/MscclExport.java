@@ -80,7 +80,7 @@ record MscclExport(String xml, List<String> warnings) {
         return loads.rateGbs();
     }
 
-    /** Returns the name for runtimes, of letters, digits and _ . + - alone. It alone tells the root in the file. */
+    /** Returns the name for runtimes, of letters, digits and _ . + - alone. Nothing else in the file names the root. */
     private static String name(String machine, String algorithm, Schedule schedule) {
         String suffix = "-" + algorithm
                 + (schedule.collective() == Collective.ALL_REDUCE

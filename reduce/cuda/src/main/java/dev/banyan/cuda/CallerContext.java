@@ -21,6 +21,13 @@ final class CallerContext {
     /** Nobody reads what was popped. */
     private static final CUcontext POPPED = new CUcontext();
 
+    /** One for each thread, so that nothing is allocated where a context is kept. */
+    private static final ThreadLocal<CallerContext> OF_THREAD = ThreadLocal.withInitial(CallerContext::new);
+
+    private final CaptureMode captureMode = new CaptureMode();
+    /** The number of contexts that this thread keeps. */
+    private int open;
+
     private CallerContext() {}
 
     /**
@@ -68,12 +75,18 @@ final class CallerContext {
     }
 
     private static <T extends @Nullable Object> T kept(Supplier<T> calls) {
-        CaptureMode captureMode = new CaptureMode();
-        captureMode.relax();
+        CallerContext context = OF_THREAD.get();
+        if (context.open == 0) {
+            context.captureMode.relax();
+        }
+        context.open++;
         try {
             return calls.get();
         } finally {
-            captureMode.restore();
+            context.open--;
+            if (context.open == 0) {
+                context.captureMode.restore();
+            }
             JCudaDriver.cuCtxPopCurrent(POPPED);
         }
     }
