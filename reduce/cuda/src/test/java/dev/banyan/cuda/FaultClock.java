@@ -4,6 +4,7 @@ import dev.banyan.cuda.emulator.CudaEmulator;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The clock of a backend in a test. It stands still, so that nothing sound is late on a busy machine, until work hangs
@@ -16,12 +17,23 @@ final class FaultClock implements LongSupplier {
     static final LongSupplier STOPPED = () -> 0;
 
     private final CudaEmulator emulator;
+    private @Nullable Runnable first;
     private final AtomicLong nanos = new AtomicLong();
     private volatile long step = TIMEOUT.toNanos();
 
     /** A timeout passes between two looks. */
     FaultClock(CudaEmulator emulator) {
+        this(emulator, null);
+    }
+
+    /**
+     * A timeout passes between two looks.
+     *
+     * @param first runs once before time passes; no look of another thread lets time pass earlier
+     */
+    FaultClock(CudaEmulator emulator, @Nullable Runnable first) {
         this.emulator = emulator;
+        this.first = first;
     }
 
     /** Sets the time that passes between two looks. */
@@ -31,6 +43,18 @@ final class FaultClock implements LongSupplier {
 
     @Override
     public long getAsLong() {
-        return emulator.count("hung") > 0 ? nanos.addAndGet(step) : nanos.get();
+        if (emulator.count("hung") == 0) {
+            return nanos.get();
+        }
+        runFirst();
+        return nanos.addAndGet(step);
+    }
+
+    private synchronized void runFirst() {
+        Runnable running = first;
+        first = null;
+        if (running != null) {
+            running.run();
+        }
     }
 }

@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -197,14 +196,9 @@ class FaultPropertyTest {
 
     /** A device that is to be lost while work hangs is lost when somebody waits for that work. */
     private LongSupplier clock(Fault fault) {
-        FaultClock clock = new FaultClock(emulator);
-        AtomicBoolean isSound = new AtomicBoolean(fault.kind() == Kind.LOSE_WHILE_HUNG);
-        return () -> {
-            if (isSound.get() && emulator.count("hung") > 0 && isSound.getAndSet(false)) {
-                emulator.tell("lose " + fault.device() + " " + fault.code());
-            }
-            return clock.getAsLong();
-        };
+        return fault.kind() == Kind.LOSE_WHILE_HUNG
+                ? new FaultClock(emulator, () -> emulator.tell("lose " + fault.device() + " " + fault.code()))
+                : new FaultClock(emulator);
     }
 
     private static @Nullable Throwable run(Communicator cuda, CollectiveCall call) {
