@@ -1,5 +1,6 @@
 package dev.banyan.jmh;
 
+import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -8,7 +9,6 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -93,7 +93,7 @@ public class HostAllReduce {
     @Setup
     public void open() {
         communicator = Communicator.onHost(
-                Presets.find("p3.16xlarge").orElseThrow(),
+                Machine.preset("p3.16xlarge"),
                 Config.builder()
                         .set(Planner.ALGORITHM.name(), algorithm)
                         .set(HostBackend.THREADS, threads)

@@ -1,5 +1,6 @@
 package dev.banyan.jmh;
 
+import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.KVStore;
@@ -11,7 +12,6 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -84,7 +84,7 @@ public class StorePushPull {
     @Setup
     public void open() {
         Communicator ranks = Communicator.onHost(
-                Presets.find("p3.16xlarge").orElseThrow(),
+                Machine.preset("p3.16xlarge"),
                 Config.builder()
                         .set(KVStore.FUSION_BYTES.name(), fusion)
                         .set(Algorithms.REPRODUCIBLE.name(), reproducible)

@@ -2,6 +2,7 @@ package dev.banyan.mpi;
 
 import static dev.banyan.mpi.WorldProgram.require;
 
+import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
@@ -11,7 +12,6 @@ import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -49,8 +49,7 @@ final class ExactProgram {
 
     private static Communicator communicator(int devices) {
         return Communicator.onHost(
-                Presets.find("p3.16xlarge")
-                        .orElseThrow()
+                Machine.preset("p3.16xlarge")
                         .subset(IntStream.range(0, devices).toArray()),
                 Config.builder().set(HostBackend.THREADS, 2).load());
     }

@@ -13,7 +13,6 @@ import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.WayModel;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -34,7 +33,7 @@ class MachinePageTest {
     private static final Pattern MODEL =
             Pattern.compile("<script type=\"application/gzip\" id=\"model\">(.*?)</script>", Pattern.DOTALL);
     private static final long MOST_BYTES = 1_500_000;
-    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("p3.16xlarge");
 
     private static PageModel model;
     private static String html;
@@ -208,7 +207,7 @@ class MachinePageTest {
 
     @Test
     void samePageEveryTime() {
-        Machine machine = Presets.find("pcie-4").orElseThrow();
+        Machine machine = Machine.preset("pcie-4");
         assertThat(MachinePage.html(Pages.model(machine))).isEqualTo(MachinePage.html(Pages.model("pcie-4")));
     }
 

@@ -9,7 +9,6 @@ import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.List;
@@ -50,7 +49,7 @@ final class Pages {
 
     /** Returns the page of a preset, which is made once. */
     static PageModel model(String preset) {
-        return PRESETS.computeIfAbsent(preset, name -> model(Presets.find(name).orElseThrow()));
+        return PRESETS.computeIfAbsent(preset, name -> model(Machine.preset(name)));
     }
 
     static PageModel model(Machine machine) {

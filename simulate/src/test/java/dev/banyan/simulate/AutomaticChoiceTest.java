@@ -53,7 +53,7 @@ class AutomaticChoiceTest {
     }
 
     private static Machine preset(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     private static CollectiveRequest allReduce(long bytes) {

@@ -25,7 +25,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -136,8 +135,7 @@ public final class SelftestCommand extends Subcommand {
     /** The right results do not depend on the machine; the links of this one make trees of every kind. */
     private Machine standIn(int ranks) {
         checkNumber(ranks);
-        return Presets.find(ranks > 8 ? "dgx-2" : "p3.16xlarge")
-                .orElseThrow()
+        return Machine.preset(ranks > 8 ? "dgx-2" : "p3.16xlarge")
                 .subset(IntStream.range(0, ranks).toArray());
     }
 

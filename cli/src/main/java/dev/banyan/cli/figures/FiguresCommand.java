@@ -11,7 +11,6 @@ import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -64,7 +63,7 @@ public final class FiguresCommand extends Subcommand {
     @Override
     public void run() {
         Path folder = folder();
-        Machine machine = Presets.find(MACHINE).orElseThrow();
+        Machine machine = Machine.preset(MACHINE);
         Profile constants = profile == null ? Profiles.of(machine) : profile;
         int steps = InFlight.steps() + ArrayBound.steps() + Speedups.steps();
         InFlight inFlight;

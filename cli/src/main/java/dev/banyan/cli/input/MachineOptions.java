@@ -240,7 +240,7 @@ public final class MachineOptions {
             case ThisMachine.Missing missing -> why = missing.remark();
         }
         return ChosenMachine.whole(
-                Presets.find(DEFAULT_PRESET).orElseThrow(),
+                Machine.preset(DEFAULT_PRESET),
                 why + ": taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
     }
 

@@ -114,7 +114,7 @@ public final class ScalingCommand extends Subcommand {
         Map<String, Machine> machines = new LinkedHashMap<>();
         machines.put(Minsky.NAME, Minsky.machine());
         for (String preset : Presets.names()) {
-            machines.put(preset.toLowerCase(Locale.ROOT), Presets.find(preset).orElseThrow());
+            machines.put(preset.toLowerCase(Locale.ROOT), Machine.preset(preset));
         }
         return Names.find("machine", machines, name);
     }

@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The statements of the original design about its figures hold for ours. */
 class OriginalFiguresTest {
-    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("p3.16xlarge");
     private static final Profile PROFILE = Profiles.of(MACHINE);
     private static final InFlight IN_FLIGHT = InFlight.of(MACHINE, PROFILE, () -> {});
     private static final long SMALL = 4 << 10;

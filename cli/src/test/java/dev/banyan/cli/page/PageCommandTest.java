@@ -9,7 +9,6 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -60,7 +59,7 @@ class PageCommandTest {
 
     @Test
     void modelOfNcclIsACurve() {
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Machine machine = Machine.preset("p3.16xlarge");
         NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
         assertThat(nccl.note()).contains("profile v100-nvlink").contains("published sweeps");
         Curve curve = nccl.curves().getFirst();

@@ -2,13 +2,13 @@ package dev.banyan.reduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -34,7 +34,7 @@ class CollectiveEventTest {
                 .build();
         try (Recording recording = new Recording();
                 Communicator communicator =
-                        Communicator.onHost(Presets.find("pcie-4").orElseThrow(), config)) {
+                        Communicator.onHost(Machine.preset("pcie-4"), config)) {
             List<MemorySegment> buffers = IntStream.range(0, 4)
                     .mapToObj(rank -> communicator.allocate(rank, 4096))
                     .toList();

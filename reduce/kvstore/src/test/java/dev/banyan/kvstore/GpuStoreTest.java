@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -34,7 +34,7 @@ class GpuStoreTest {
 
     private static Communicator gpus() {
         return Communicator.onGpus(
-                Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3), Config.defaults(), 0, 1, 2, 3);
+                Machine.preset("p3.16xlarge").subset(0, 1, 2, 3), Config.defaults(), 0, 1, 2, 3);
     }
 
     @AfterEach

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.fail;
 
+import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -16,7 +17,6 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -67,8 +67,7 @@ class ExactCollectivesTest {
                 .set(HostBackend.THREADS, chunkBytes == 4096 ? 1 : 3)
                 .build();
         return Communicator.onHost(
-                Presets.find("p3.16xlarge")
-                        .orElseThrow()
+                Machine.preset("p3.16xlarge")
                         .subset(IntStream.range(0, ranks).toArray()),
                 config);
     }
