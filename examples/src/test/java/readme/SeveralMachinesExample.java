@@ -1,7 +1,6 @@
 package readme;
 
 // docs/mpi.md: begin
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
@@ -9,6 +8,7 @@ import dev.banyan.kvstore.StoreType;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;

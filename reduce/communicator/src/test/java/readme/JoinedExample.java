@@ -1,11 +1,11 @@
 package readme;
 
 // docs/processes.md: begin
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

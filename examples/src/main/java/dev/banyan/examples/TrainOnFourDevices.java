@@ -44,8 +44,8 @@ public final class TrainOnFourDevices {
      * @return the mean loss of each step's batch
      */
     static double[] train(int devices, int steps) {
-        Machine machine = Machine.preset("p3.16xlarge")
-                .subset(IntStream.range(0, devices).toArray());
+        Machine machine =
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, devices).toArray());
         double[] losses = new double[steps];
         try (Communicator ranks = Communicator.onHost(machine, Config.load());
                 KVStore store = KVStore.builder(ranks)

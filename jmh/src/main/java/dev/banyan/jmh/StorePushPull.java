@@ -1,6 +1,5 @@
 package dev.banyan.jmh;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.dlc.TraceRecorder;
 import dev.banyan.kvstore.KVStore;
@@ -12,6 +11,7 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;

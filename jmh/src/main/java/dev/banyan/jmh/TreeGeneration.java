@@ -1,7 +1,7 @@
 package dev.banyan.jmh;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.Tree;

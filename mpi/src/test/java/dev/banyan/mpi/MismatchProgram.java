@@ -2,7 +2,6 @@ package dev.banyan.mpi;
 
 import static dev.banyan.mpi.WorldProgram.require;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
@@ -11,6 +10,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -2,7 +2,6 @@ package dev.banyan.mpi;
 
 import static dev.banyan.mpi.WorldProgram.require;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.KVStoreException;
@@ -12,6 +11,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -35,8 +35,7 @@ final class StoresProgram {
         this.world = world;
         this.devices = devices;
         local = Communicator.onHost(
-                Machine.preset("p3.16xlarge")
-                        .subset(IntStream.range(0, devices).toArray()),
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, devices).toArray()),
                 Config.builder().set(HostBackend.THREADS, 2).load());
     }
 

@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
 
 /** Machines, profiles and schedules to test with. */
 public final class Samples {
-    /** Nothing is lost, nothing takes time but the wires. */
+    /** Nothing is lost, nothing takes time but the links. */
     public static final Profile IDEAL = ideal();
 
     private static final List<Collective> COLLECTIVES = List.of(Collective.values());

@@ -60,16 +60,16 @@ public final class SweepOptions {
     @Option(
             names = "--transport",
             description = "peer, or host where NCCL had neither NVLink nor peer access (default: peer).")
-    private Wires transport = Wires.peer;
+    private LinkUse transport = LinkUse.peer;
 
     /** The values of {@code --transport}. */
-    enum Wires {
+    enum LinkUse {
         peer(Transport.PEER),
         host(Transport.HOST);
 
         private final Transport transport;
 
-        Wires(Transport transport) {
+        LinkUse(Transport transport) {
             this.transport = transport;
         }
     }

@@ -3,9 +3,9 @@ package dev.banyan.cli.compare;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.banyan.topology.Machine;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
+import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -127,8 +127,8 @@ class CollectivesTest {
 
     /** One for each of the choices. */
     private static List<Communicator> communicators(int ranks) {
-        Machine machine = Machine.preset("p3.16xlarge")
-                .subset(IntStream.range(0, ranks).toArray());
+        Machine machine =
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, ranks).toArray());
         return CHOICES.stream()
                 .map(choice -> Communicator.onHost(
                         machine,

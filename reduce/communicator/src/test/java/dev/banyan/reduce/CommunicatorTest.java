@@ -33,8 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class CommunicatorTest {
-    private static final Machine FOUR =
-            Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
+    private static final Machine FOUR = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
     private static final Config CONFIG =
             Config.builder().set(HostBackend.THREADS, 2).build();
 

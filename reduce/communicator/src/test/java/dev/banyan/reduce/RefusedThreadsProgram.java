@@ -54,8 +54,8 @@ final class RefusedThreadsProgram {
     }
 
     private static void calls() {
-        Machine machine = Machine.preset("p3.16xlarge")
-                .subset(IntStream.range(0, RANKS).toArray());
+        Machine machine =
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, RANKS).toArray());
         Config config = Config.builder()
                 .set("BANYAN_TIMEOUT_MS", "900000")
                 .set("BANYAN_THREADS", "3")

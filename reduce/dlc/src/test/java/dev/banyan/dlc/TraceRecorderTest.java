@@ -2,7 +2,6 @@ package dev.banyan.dlc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.dlc.internal.format.DlcHeader;
 import dev.banyan.dlc.internal.format.DlcMessage;
@@ -20,6 +19,7 @@ import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,11 +2,11 @@ package dev.banyan.choices;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.Machine;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 

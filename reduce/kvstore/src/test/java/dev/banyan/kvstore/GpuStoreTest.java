@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -33,8 +33,7 @@ class GpuStoreTest {
     private final Communicator communicator = gpus();
 
     private static Communicator gpus() {
-        return Communicator.onGpus(
-                Machine.preset("p3.16xlarge").subset(0, 1, 2, 3), Config.defaults(), 0, 1, 2, 3);
+        return Communicator.onGpus(Machine.preset("p3.16xlarge").subset(0, 1, 2, 3), Config.defaults(), 0, 1, 2, 3);
     }
 
     @AfterEach

@@ -43,8 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class KVStoreTest {
-    private static final Machine FOUR =
-            Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
+    private static final Machine FOUR = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
     private static final Config CONFIG = Config.builder()
             .set(HostBackend.THREADS, 2)
             .set(KVStore.FUSION_BYTES, 4096L)

@@ -118,15 +118,13 @@ class NcclCorpusTest {
     @Test
     void hgxH200HasTheShapeOfDgxH100() {
         Machine hgx = reader.read(TextCorpusTest.corpus("xml").resolve("hgx_h200_8x_vastai.xml"));
-        assertSameMatrix(
-                LinkMatrix.of(hgx), LinkMatrix.of(Machine.preset("dgx-h100")));
+        assertSameMatrix(LinkMatrix.of(hgx), LinkMatrix.of(Machine.preset("dgx-h100")));
     }
 
     @Test
     void rcclSixteenPortNodeIsMi250x8() {
         Machine rccl = reader.read(TextCorpusTest.corpus("xml").resolve("rccl/topo_16p1h.xml"));
-        assertSameMatrix(
-                LinkMatrix.of(rccl), LinkMatrix.of(Machine.preset("mi250x8")));
+        assertSameMatrix(LinkMatrix.of(rccl), LinkMatrix.of(Machine.preset("mi250x8")));
     }
 
     private static void assertSameMatrix(LinkMatrix a, LinkMatrix b) {

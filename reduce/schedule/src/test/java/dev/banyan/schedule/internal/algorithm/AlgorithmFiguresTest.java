@@ -2,7 +2,6 @@ package dev.banyan.schedule.internal.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.SchedulePrinter;
 import dev.banyan.schedule.ScheduleProof;
@@ -10,6 +9,7 @@ import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.Summation;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;

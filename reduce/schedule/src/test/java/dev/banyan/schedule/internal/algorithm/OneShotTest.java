@@ -2,12 +2,12 @@ package dev.banyan.schedule.internal.algorithm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.Step;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

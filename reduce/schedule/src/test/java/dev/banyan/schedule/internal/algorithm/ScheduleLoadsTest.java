@@ -3,9 +3,9 @@ package dev.banyan.schedule.internal.algorithm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.banyan.topology.Machine;
 import dev.banyan.schedule.ScheduleTraffic;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Test;

@@ -5,25 +5,25 @@ import java.util.Arrays;
 
 /**
  * The capacities that limit an allreduce, with one row of the linear program for each. On a network that is equally
- * wide both ways a wire is a link, because a tree that carries the reduction up and the broadcast down loads both its
- * arcs alike; else each arc is a wire. Immutable.
+ * wide both ways a row is a link, because a tree that carries the reduction up and the broadcast down loads both its
+ * arcs alike; else each arc is a row. Immutable.
  */
-final class Wires {
+final class CapacityRows {
     private final Network network;
-    private final int[] wire;
+    private final int[] row;
     private final long[] capacity;
 
-    Wires(Network network) {
+    CapacityRows(Network network) {
         this.network = network;
-        wire = new int[network.arcs()];
+        row = new int[network.arcs()];
         int count = 0;
         for (int arc = 0; arc < network.arcs(); arc++) {
             boolean second = network.symmetric() && network.reverse(arc) < arc;
-            wire[arc] = second ? wire[network.reverse(arc)] : count++;
+            row[arc] = second ? row[network.reverse(arc)] : count++;
         }
         capacity = new long[count];
         for (int arc = 0; arc < network.arcs(); arc++) {
-            capacity[wire[arc]] = network.capacity(arc);
+            capacity[row[arc]] = network.capacity(arc);
         }
     }
 
@@ -31,7 +31,7 @@ final class Wires {
         return network;
     }
 
-    /** Returns whether each wire is a link, not an arc. */
+    /** Returns whether each row is a link, not an arc. */
     boolean areLinks() {
         return network.symmetric();
     }
@@ -41,10 +41,10 @@ final class Wires {
     }
 
     int ofArc(int arc) {
-        return wire[arc];
+        return row[arc];
     }
 
-    /** Returns the capacity of each wire in units of the network, each way. */
+    /** Returns the capacity of each row in units of the network, each way. */
     long[] capacities() {
         return capacity.clone();
     }
