@@ -1,6 +1,8 @@
 package dev.banyan.cli.input;
 
 import dev.banyan.cuda.CudaDevices;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;
