@@ -12,16 +12,11 @@ final class Joining {
 
     private final ControlBlock block;
     private final long deadline;
-    private final long timeoutNanos;
 
-    /**
-     * @param deadline value of {@link System#nanoTime()} after which it gives up
-     * @param timeoutNanos how long that was from the beginning, for messages
-     */
-    Joining(ControlBlock block, long deadline, long timeoutNanos) {
+    /** @param deadline value of {@link System#nanoTime()} after which it gives up */
+    Joining(ControlBlock block, long deadline) {
         this.block = block;
         this.deadline = deadline;
-        this.timeoutNanos = timeoutNanos;
     }
 
     /**
@@ -68,7 +63,7 @@ final class Joining {
             throw new IllegalStateException(
                     who + " failed while it joined; see what it reports, and start all processes of the job anew");
         }
-        throw new CollectiveTimeoutException(who + " has not joined within " + timeoutNanos / 1_000_000
-                + " ms; start it with the same BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
+        throw new CollectiveTimeoutException(who + " has not joined in time; start it with the same"
+                + " BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
     }
 }
