@@ -144,9 +144,6 @@ class FileOptionsTest {
                         "page --machine p3.8xlarge -o " + out + " --results FILE",
                         "[{\"collective\": \"all_reduce\", \"ranks\": 4, \"bytes\": 8}]"),
                 new Option(
-                        "page --machine p3.8xlarge --devices 0,1 -o " + out + " --profile FILE",
-                        ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow())),
-                new Option(
                         "diagnose --machine p3.8xlarge --sweeps "
                                 + Files.writeString(folder.resolve("sweep.csv"), "size_bytes,oop_time_us\n8,20\n")
                                 + " --log FILE",

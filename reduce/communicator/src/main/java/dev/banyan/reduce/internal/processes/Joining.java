@@ -2,12 +2,15 @@ package dev.banyan.reduce.internal.processes;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.processes.ControlBlock.Break;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Waits in one process until all processes of a job have joined. A process is watched as soon as it has written its id
  * to the control block; if it ends, the job is broken and all that wait name it.
  */
 final class Joining {
+    private static final Logger LOG = LoggerFactory.getLogger(Joining.class);
     private static final long LOOK_NANOS = 20_000_000;
 
     private final ControlBlock block;
@@ -25,6 +28,7 @@ final class Joining {
      */
     void await() {
         long looked = System.nanoTime();
+        Reminder reminder = new Reminder(looked);
         for (int p = 0; p < block.processes(); p++) {
             while (!block.hasJoined(p)) {
                 long now = System.nanoTime();
@@ -34,6 +38,9 @@ final class Joining {
                 }
                 if (now - deadline > 0) {
                     block.breakBy(p, Break.LATE);
+                }
+                if (reminder.isDue(now)) {
+                    LOG.warn("waiting for process {} of {} to join", p, block.processes());
                 }
                 checkUnbroken();
                 Naps.nap();
@@ -53,6 +60,9 @@ final class Joining {
         int breaker = block.breaker();
         if (breaker < 0) {
             return;
+        }
+        if (block.isBrokenAs(Break.TWICE)) {
+            throw new IllegalStateException(ControlBlock.twice(breaker));
         }
         String who = "process " + breaker + " of " + block.processes()
                 + (block.isKnown(breaker) ? " (" + block.id(breaker) + ")" : "");

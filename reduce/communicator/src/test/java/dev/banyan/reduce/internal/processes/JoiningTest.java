@@ -101,6 +101,21 @@ class JoiningTest {
     }
 
     @Test
+    void allNameTheNumberThatTwoProcessesHave() {
+        try (SharedMemory memory = ControlBlock.make(PROCESSES)) {
+            ControlBlock block = ControlBlock.of(memory.memory(), PROCESSES);
+            block.join(0, ProcessId.own(), 1, 0);
+            block.join(1, ProcessId.own(), 1, 0);
+            assertThatThrownBy(() -> block.join(1, ProcessId.own(), 1, 0))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("two processes are number 1 of this job; give each its own BANYAN_RANK");
+            assertThatThrownBy(() -> new Joining(block, System.nanoTime() + LONG).await())
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("two processes are number 1 of this job; give each its own BANYAN_RANK");
+        }
+    }
+
+    @Test
     void aProcessThatEndsAtARandomTimeIsNamed() throws Exception {
         endAtRandom(1, 26, LONG);
     }
