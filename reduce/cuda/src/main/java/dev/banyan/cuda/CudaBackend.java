@@ -243,7 +243,12 @@ public final class CudaBackend implements Backend, JoinableBackend {
         }
         queue.checkUsable();
         HostBlock block = CallerContext.keep(ranks.leader(), () -> new HostBlock(bytes));
-        return block.segment(arena, () -> free(block));
+        try {
+            return block.segment(arena, () -> free(block));
+        } catch (RuntimeException e) {
+            memory.free(block::free);
+            throw e;
+        }
     }
 
     private void free(HostBlock block) {

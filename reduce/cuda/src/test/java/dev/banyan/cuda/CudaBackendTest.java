@@ -194,6 +194,19 @@ class CudaBackendTest {
         nothingIsLeft();
     }
 
+    @Test
+    void memoryOfTheHostIsFreedIfTheArenaRefusesIt() {
+        try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT)) {
+            long before = emulator.count("host allocations");
+            Arena closed = Arena.ofShared();
+            closed.close();
+            assertThatThrownBy(() -> backend.allocateHost(64, closed))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("Already closed");
+            assertThat(emulator.count("host allocations")).isEqualTo(before);
+        }
+    }
+
     /** Pinned, of an arena, and of the heap. */
     @Test
     void allKindsOfMemoryOfTheHostAreCopied() {
