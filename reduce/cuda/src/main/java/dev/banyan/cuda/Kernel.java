@@ -62,8 +62,12 @@ sealed interface Kernel {
         static final int POSTING_THREADS = 32;
 
         static final int MOST_WORKERS = 512;
-        /** Parameters that are addresses of buffers. */
-        static final int BUFFERS = 32;
+        /** A kernel takes the buffers of at most so many ranks. */
+        static final int MOST_RANKS = 16;
+        /** Parameters that are addresses of buffers: the inputs of all ranks, then their outputs. */
+        static final int BUFFERS = 2 * MOST_RANKS;
+        /** A launch adds it to the number of its set of slots if these slots are known to be free. */
+        static final int FREE = 2;
 
         public Program {
             if (op == ReduceOp.AVG || (element == Element.I128 && op != ReduceOp.SUM)) {

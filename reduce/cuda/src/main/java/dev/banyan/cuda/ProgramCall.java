@@ -34,7 +34,7 @@ final class ProgramCall {
         batch.set(ValueLayout.JAVA_LONG, at + BASE, base);
         for (int rank = 0; rank < inputs.length; rank++) {
             batch.set(ValueLayout.JAVA_LONG, at + BUFFERS + 8L * rank, inputs[rank]);
-            batch.set(ValueLayout.JAVA_LONG, at + BUFFERS + 8L * (ProgramPlanner.MOST_RANKS + rank), outputs[rank]);
+            batch.set(ValueLayout.JAVA_LONG, at + BUFFERS + 8L * (Kernel.Program.MOST_RANKS + rank), outputs[rank]);
         }
     }
 }

@@ -198,7 +198,7 @@ final class ProgramPtx {
         text.emit(unless + "ld.shared.u32 " + wait.lag + ", [" + at + "+" + (ProgramLoop.HEAD_BYTES + 8) + "]");
         // A lane without a flag has seen the greatest value, and so has one whose receiver's slots are known to be
         // free.
-        String areFree = text.emit(PREDICATE, "setp.ge.u32", registers.sets, ProgramLauncher.FREE);
+        String areFree = text.emit(PREDICATE, "setp.ge.u32", registers.sets, Kernel.Program.FREE);
         String isReady = text.emit(PREDICATE, "setp.eq.u32", wait.lag, ProgramLoop.Wait.READINESS);
         text.emit("and.pred " + isReady + ", " + isReady + ", " + areFree);
         text.emit("or.pred " + none + ", " + none + ", " + isReady);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
  */
 class ProgramMachinesTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
-    private static final int MOST_RANKS = ProgramPlanner.MOST_RANKS;
+    private static final int MOST_RANKS = Kernel.Program.MOST_RANKS;
     private static final int CALLS = 6;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();

@@ -108,7 +108,7 @@ final class FolderMeeting implements Meeting {
                                 : "process 0 (" + ended + ") of the job in " + folder + " has ended; start all"
                                         + " processes of the job anew");
             }
-            Naps.nap();
+            Backoff.pause();
         }
     }
 

@@ -41,7 +41,7 @@ final class Joining {
                     block.breakBy(p, Break.LATE);
                 }
                 checkUnbroken();
-                Naps.nap();
+                Backoff.pause();
             }
         }
     }

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
  * The processes whose devices take part in the calls of a backend, as one of them sees them. Safe for use from any
  * thread.
  */
-interface Company {
+interface JobPeers {
     /** One process, which holds all ranks. */
-    Company ALONE = new Alone();
+    JobPeers ALONE = new Alone();
 
     /**
      * Returns all ranks.
@@ -62,7 +62,7 @@ interface Company {
     boolean leave(ProgramPieces pieces);
 
     /** See {@link #ALONE}. */
-    final class Alone implements Company {
+    final class Alone implements JobPeers {
         private Alone() {}
 
         @Override

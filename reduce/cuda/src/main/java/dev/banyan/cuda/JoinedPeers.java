@@ -10,7 +10,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The processes of a job, each of which holds some ranks. */
-final class JobCompany implements Company {
+final class JoinedPeers implements JobPeers {
     private static final long LOOK_NANOS = 20_000_000;
 
     private final Job job;
@@ -29,7 +29,7 @@ final class JobCompany implements Company {
      * @param timeoutNanos how long a call may take
      * @param triesPeers whether access to the others' memory is tried before it is used
      */
-    JobCompany(Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers) {
+    JoinedPeers(Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers) {
         this.job = job;
         this.exchange = exchange;
         places = gpus.places();
