@@ -57,7 +57,7 @@ final class Gpu implements AutoCloseable {
     /**
      * All GPUs that the driver shows.
      *
-     * @throws dev.banyan.cuda.CudaException if there is no driver or no device
+     * @throws dev.banyan.cuda.type.CudaException if there is no driver or no device
      */
     static List<Gpu> all() {
         int count = CudaDevices.count();

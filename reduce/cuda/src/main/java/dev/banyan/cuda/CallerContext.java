@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.Completions;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaException;
 import jcuda.driver.CUresult;
 
 /** Checks the result of every call of the driver. */

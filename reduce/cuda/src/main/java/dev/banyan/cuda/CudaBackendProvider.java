@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;

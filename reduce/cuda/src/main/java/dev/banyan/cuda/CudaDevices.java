@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.nccl.internal.NcclCommunicators;
 import dev.banyan.nccl.internal.NcclException;
 import dev.banyan.nccl.internal.NcclLibrary;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.backend.CallerStreams;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cuda.PairFigures.Outcome;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.type.CudaException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

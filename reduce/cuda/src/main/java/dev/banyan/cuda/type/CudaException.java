@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.type;
 
 import dev.banyan.BanyanException;
 
@@ -9,11 +9,11 @@ import dev.banyan.BanyanException;
 public final class CudaException extends BanyanException {
     private static final long serialVersionUID = 1L;
 
-    CudaException(String message) {
+    public CudaException(String message) {
         super(message);
     }
 
-    CudaException(String message, Throwable cause) {
+    public CudaException(String message, Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.type;
 
 import dev.banyan.reduce.backend.CallerStreams;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.type;
 
 /** Decides which GPUs may touch each other's memory if the driver grants it; the others' data goes through the host. */
 @FunctionalInterface
