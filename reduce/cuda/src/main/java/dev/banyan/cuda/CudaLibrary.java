@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * a lock, where several JVMs that start at once would overwrite what another has mapped; so for the time of
  * loading that property names a directory of this process alone, which is removed again.
  */
-final class CudaLibrary {
+public final class CudaLibrary {
     private static final Logger LOG = LoggerFactory.getLogger(CudaLibrary.class);
     private static final String TEMPORARY = "java.io.tmpdir";
     /** Name of the driver's library. */
@@ -115,7 +115,7 @@ final class CudaLibrary {
     }
 
     /** Runs what loads a native part of JCuda. */
-    static synchronized void withOwnDirectory(Runnable load) throws IOException {
+    public static synchronized void withOwnDirectory(Runnable load) throws IOException {
         String shared = System.getProperty(TEMPORARY);
         Path own = Files.createTempDirectory("banyan-jcuda");
         try {

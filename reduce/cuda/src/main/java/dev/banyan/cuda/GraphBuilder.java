@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Space;
 import java.util.ArrayList;

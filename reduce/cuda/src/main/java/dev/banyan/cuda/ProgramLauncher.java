@@ -1,5 +1,8 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramCall;
+import dev.banyan.cuda.internal.ptx.ProgramStatus;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.internal.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;

@@ -1,5 +1,9 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.ptx.Element;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramLoop;
+import dev.banyan.cuda.internal.ptx.ProgramTable;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Space;

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
 import static dev.banyan.cuda.emulator.EmulatedGpus.at;
@@ -11,6 +11,7 @@ import static jcuda.driver.JCudaDriver.cuModuleUnload;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
+import dev.banyan.cuda.EmulatedProcess;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.reduce.CollectiveCall;

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import static dev.banyan.cuda.emulator.EmulatedGpus.allocate;
 import static dev.banyan.cuda.emulator.EmulatedGpus.enter;
@@ -12,6 +12,7 @@ import static jcuda.driver.JCudaDriver.cuMemcpyDtoH;
 import static jcuda.driver.JCudaDriver.cuMemcpyHtoD;
 import static jcuda.driver.JCudaDriver.cuStreamSynchronize;
 
+import dev.banyan.cuda.FaultClock;
 import dev.banyan.cuda.emulator.EmulatedGpus;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -12,11 +12,11 @@ import java.lang.foreign.ValueLayout;
  * 16 u64 addresses of the inputs of ranks 0..15, then of their outputs
  * </pre>
  */
-final class ProgramCall {
+public final class ProgramCall {
     static final int TABLE = 0;
     static final int BASE = 8;
     static final int BUFFERS = 16;
-    static final int BYTES = BUFFERS + 8 * Kernel.Program.BUFFERS;
+    public static final int BYTES = BUFFERS + 8 * Kernel.Program.BUFFERS;
 
     private ProgramCall() {}
 
@@ -28,7 +28,7 @@ final class ProgramCall {
      * @param inputs address of each rank's input
      * @param outputs address of each rank's output
      */
-    static void write(MemorySegment batch, int number, long table, long base, long[] inputs, long[] outputs) {
+    public static void write(MemorySegment batch, int number, long table, long base, long[] inputs, long[] outputs) {
         long at = (long) BYTES * number;
         batch.set(ValueLayout.JAVA_LONG, at + TABLE, table);
         batch.set(ValueLayout.JAVA_LONG, at + BASE, base);

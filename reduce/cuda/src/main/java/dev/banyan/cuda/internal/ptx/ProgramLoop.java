@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -37,7 +37,7 @@ import java.util.stream.Stream;
  * @param divisor 1 for no division; only for floating sums
  * @param id reported in the {@linkplain ProgramStatus status} when the loop fails
  */
-record ProgramLoop(
+public record ProgramLoop(
         int slices,
         int elements,
         int lastElements,
@@ -55,17 +55,17 @@ record ProgramLoop(
     static final int WAIT_BYTES = 16;
     static final int PLACE_BYTES = 32;
     static final int POST_BYTES = 16;
-    static final int MOST_WAITS = 32;
-    static final int MOST_POSTS = 32;
-    static final int MOST_INPUTS = 16;
-    static final int MOST_OUTPUTS = 16;
+    public static final int MOST_WAITS = 32;
+    public static final int MOST_POSTS = 32;
+    public static final int MOST_INPUTS = 16;
+    public static final int MOST_OUTPUTS = 16;
     static final int MOST_BYTES =
             HEAD_BYTES + MOST_WAITS * WAIT_BYTES + (MOST_INPUTS + MOST_OUTPUTS) * PLACE_BYTES + MOST_POSTS * POST_BYTES;
     /** The buffer of a place whose address is absolute, as the table has it. */
-    static final int ABSOLUTE = -1;
+    public static final int ABSOLUTE = -1;
 
     /** The protocol by which data reaches the receiver. */
-    enum Protocol {
+    public enum Protocol {
         /** Plain data, then a flag. */
         BULK(0),
         /** Lines of data and flag; never more slices than slots. */
@@ -84,7 +84,7 @@ record ProgramLoop(
     }
 
     /** The form of the data at a place. */
-    enum Form {
+    public enum Form {
         PLAIN(0),
         /** Lines of 16 bytes {u32 data, u32 flag, u32 data, u32 flag}: 2 bytes for each byte of data. */
         LINES(1);
@@ -102,7 +102,7 @@ record ProgramLoop(
     }
 
     /** The moments at which a flag is posted. */
-    enum PostKind {
+    public enum PostKind {
         AFTER_SLICES(0),
         WHEN_READY_AND_AFTER_SLICES(1),
         WHEN_READY(2);
@@ -126,8 +126,8 @@ record ProgramLoop(
      * @param lag 0 for data; the slots of the channel for credits; {@link #READINESS} for {@code start} alone
      * @param channel reported in the status
      */
-    record Wait(long flag, int lag, int channel) {
-        static final int READINESS = -1;
+    public record Wait(long flag, int lag, int channel) {
+        public static final int READINESS = -1;
     }
 
     /**
@@ -140,7 +140,7 @@ record ProgramLoop(
      * @param slotMask number of slots, a power of two, minus 1
      * @param channel reported in the status when lines do not come
      */
-    record Place(long address, int buffer, int slotBytes, int slotMask, Form form, int channel) {
+    public record Place(long address, int buffer, int slotBytes, int slotMask, Form form, int channel) {
         public Place {
             if (slotBytes % 16 != 0 || (slotMask & (slotMask + 1)) != 0 || (form == Form.LINES && slotBytes == 0)) {
                 throw new IllegalArgumentException(
@@ -148,18 +148,18 @@ record ProgramLoop(
             }
         }
 
-        static Place linear(int buffer, long offset) {
+        public static Place linear(int buffer, long offset) {
             return new Place(offset, buffer, 0, 0, Form.PLAIN, 0);
         }
 
-        static Place slots(long address, int slotBytes, int slots, Form form, int channel) {
+        public static Place slots(long address, int slotBytes, int slots, Form form, int channel) {
             return new Place(address, ABSOLUTE, slotBytes, slots - 1, form, channel);
         }
     }
 
-    record Post(long flag, PostKind kind) {}
+    public record Post(long flag, PostKind kind) {}
 
-    ProgramLoop {
+    public ProgramLoop {
         if (slices < 1 || lastElements < 1 || lastElements > elements) {
             throw new IllegalArgumentException(
                     slices + " slices of " + elements + " elements, the last one of " + lastElements);

@@ -1,11 +1,12 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.ProgramChain.Shape;
-import dev.banyan.cuda.ProgramLoop.Protocol;
-import dev.banyan.cuda.ProgramStatus.Code;
+import dev.banyan.cuda.EmulatedProcess;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.ptx.ProgramChain.Shape;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.Protocol;
+import dev.banyan.cuda.internal.ptx.ProgramStatus.Code;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.UnaryOperator;

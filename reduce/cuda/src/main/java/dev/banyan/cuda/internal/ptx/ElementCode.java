@@ -1,13 +1,13 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
-import static dev.banyan.cuda.PtxText.Register.DOUBLE;
-import static dev.banyan.cuda.PtxText.Register.FLOAT;
-import static dev.banyan.cuda.PtxText.Register.HALF;
-import static dev.banyan.cuda.PtxText.Register.LONG;
-import static dev.banyan.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.DOUBLE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.FLOAT;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.HALF;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
-import dev.banyan.cuda.PtxText.Register;
+import dev.banyan.cuda.internal.ptx.PtxText.Register;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,10 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import dev.banyan.schedule.type.DataType;
 import java.util.Locale;
 
 /** The elements that kernels combine: the types of collectives, and sums of 64-bit integers. */
-enum Element {
+public enum Element {
     F32(4),
     F64(8),
     F16(2),
@@ -22,7 +22,7 @@ enum Element {
         this.bytes = bytes;
     }
 
-    int bytes() {
+    public int bytes() {
         return bytes;
     }
 
@@ -35,12 +35,12 @@ enum Element {
         return this == F32 || this == F64 || this == F16 || this == BF16;
     }
 
-    static Element of(DataType type) {
+    public static Element of(DataType type) {
         return valueOf(type.name());
     }
 
     /** Returns the element that keeps sums of integers of a type, so that they cannot overflow. */
-    static Element wide(DataType type) {
+    public static Element wide(DataType type) {
         return switch (type) {
             case I8, U8, I32 -> I64;
             case I64 -> I128;

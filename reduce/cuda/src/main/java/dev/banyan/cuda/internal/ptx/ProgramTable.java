@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,15 +16,15 @@ import java.util.List;
  *
  * @param blocks the loops of each block; a block of the launch for each
  */
-record ProgramTable(List<List<ProgramLoop>> blocks) {
+public record ProgramTable(List<List<ProgramLoop>> blocks) {
     static final int HEAD_BYTES = 32;
     static final int BLOCK_BYTES = 16;
 
-    ProgramTable {
+    public ProgramTable {
         blocks = blocks.stream().map(List::copyOf).toList();
     }
 
-    int bytes() {
+    public int bytes() {
         return firstRecord()
                 + blocks.stream()
                         .flatMap(List::stream)
@@ -42,7 +42,7 @@ record ProgramTable(List<List<ProgramLoop>> blocks) {
      * @param address where it will lie
      * @param doneCounter address of 4 bytes in the memory of the GPU, 0 before the first launch
      */
-    ByteBuffer at(long address, long doneCounter) {
+    public ByteBuffer at(long address, long doneCounter) {
         ByteBuffer table = ByteBuffer.allocateDirect(bytes()).order(ByteOrder.nativeOrder());
         table.putInt(blocks.size()).putInt(0).putLong(doneCounter).putLong(0).putLong(0);
         long record = address + firstRecord();

@@ -1,8 +1,8 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
-import static dev.banyan.cuda.PtxText.Register.LONG;
-import static dev.banyan.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.schedule.type.DataType;
 import java.util.ArrayList;

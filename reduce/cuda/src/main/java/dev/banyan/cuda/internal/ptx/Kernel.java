@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
@@ -6,7 +6,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.util.Locale;
 
 /** A kernel; this package's documentation says what each does and takes. */
-sealed interface Kernel {
+public sealed interface Kernel {
     /** Threads of a block. */
     int BLOCK = 512;
 
@@ -59,15 +59,15 @@ sealed interface Kernel {
      */
     record Program(ReduceOp op, Element element) implements Kernel {
         /** Threads behind the workers that post flags. */
-        static final int POSTING_THREADS = 32;
+        public static final int POSTING_THREADS = 32;
 
-        static final int MOST_WORKERS = 512;
+        public static final int MOST_WORKERS = 512;
         /** A kernel takes the buffers of at most so many ranks. */
-        static final int MOST_RANKS = 16;
+        public static final int MOST_RANKS = 16;
         /** Parameters that are addresses of buffers: the inputs of all ranks, then their outputs. */
-        static final int BUFFERS = 2 * MOST_RANKS;
+        public static final int BUFFERS = 2 * MOST_RANKS;
         /** A launch adds it to the number of its set of slots if these slots are known to be free. */
-        static final int FREE = 2;
+        public static final int FREE = 2;
 
         public Program {
             if (op == ReduceOp.AVG || (element == Element.I128 && op != ReduceOp.SUM)) {
@@ -130,13 +130,13 @@ sealed interface Kernel {
     /** Updates values by their gradients. */
     record Update(Rule rule, DataType type) implements Kernel {
         /** The rule by which an update changes an element. */
-        enum Rule {
+        public enum Rule {
             SGD,
             SGD_MOMENTUM,
             ADAM,
             ADAM_W;
 
-            static Rule of(Optimizer optimizer) {
+            public static Rule of(Optimizer optimizer) {
                 return switch (optimizer) {
                     case Optimizer.Sgd sgd -> sgd.moments() == 0 ? SGD : SGD_MOMENTUM;
                     case Optimizer.Adam adam -> adam.decoupled() ? ADAM_W : ADAM;

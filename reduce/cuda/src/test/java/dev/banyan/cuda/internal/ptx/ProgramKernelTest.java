@@ -1,15 +1,16 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
-import dev.banyan.cuda.ProgramLoop.Form;
-import dev.banyan.cuda.ProgramLoop.Place;
-import dev.banyan.cuda.ProgramLoop.Post;
-import dev.banyan.cuda.ProgramLoop.PostKind;
-import dev.banyan.cuda.ProgramLoop.Protocol;
-import dev.banyan.cuda.ProgramLoop.Wait;
+import dev.banyan.cuda.EmulatedProcess;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.Form;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.Place;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.Post;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.PostKind;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.Protocol;
+import dev.banyan.cuda.internal.ptx.ProgramLoop.Wait;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;

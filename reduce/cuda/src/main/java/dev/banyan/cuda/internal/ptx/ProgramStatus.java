@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -18,14 +18,14 @@ import java.util.Arrays;
  * @param seen value of the flag, or of the flags of a line: that of its first half in the low word
  * @param wanted value that was waited for
  */
-record ProgramStatus(Code code, int loop, int slice, int channel, long seen, long wanted) {
-    static final int ABORT = 0;
-    static final int DONE = 8;
+public record ProgramStatus(Code code, int loop, int slice, int channel, long seen, long wanted) {
+    public static final int ABORT = 0;
+    public static final int DONE = 8;
     static final int FIRST = 64;
     static final int BYTES = 64;
 
     /** The reason for which a block stopped, if it did. */
-    enum Code {
+    public enum Code {
         NONE(0),
         TIMEOUT(1),
         ABORTED(2);
@@ -50,12 +50,12 @@ record ProgramStatus(Code code, int loop, int slice, int channel, long seen, lon
     }
 
     /** Bytes of the control block of a launch. */
-    static long controlBytes(int blocks) {
+    public static long controlBytes(int blocks) {
         return FIRST + (long) BYTES * blocks;
     }
 
     /** Reads the status of a block. */
-    static ProgramStatus of(MemorySegment control, int block) {
+    public static ProgramStatus of(MemorySegment control, int block) {
         long at = FIRST + (long) BYTES * block;
         return new ProgramStatus(
                 Code.of(control.get(ValueLayout.JAVA_INT, at)),

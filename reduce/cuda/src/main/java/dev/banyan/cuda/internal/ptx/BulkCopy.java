@@ -1,7 +1,7 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
-import static dev.banyan.cuda.PtxText.Register.LONG;
-import static dev.banyan.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import java.util.ArrayList;
 import java.util.List;

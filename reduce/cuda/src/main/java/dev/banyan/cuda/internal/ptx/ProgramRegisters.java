@@ -1,8 +1,8 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
-import static dev.banyan.cuda.PtxText.Register.LONG;
-import static dev.banyan.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 /** The shared state of a program kernel's parts: registers that live from one part to the next, and shared memory. */
 final class ProgramRegisters {

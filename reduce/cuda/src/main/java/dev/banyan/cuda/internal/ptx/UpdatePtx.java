@@ -1,12 +1,12 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.ptx;
 
-import static dev.banyan.cuda.PtxText.Register.DOUBLE;
-import static dev.banyan.cuda.PtxText.Register.FLOAT;
-import static dev.banyan.cuda.PtxText.Register.LONG;
-import static dev.banyan.cuda.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.PtxText.Register.WORD;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.DOUBLE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.FLOAT;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
-import dev.banyan.cuda.PtxText.Register;
+import dev.banyan.cuda.internal.ptx.PtxText.Register;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
@@ -17,18 +17,18 @@ import java.util.List;
  * dev.banyan.reduce.optimizer.Optimizer}. A block updates one chunk of one value. It finds the value by a binary search
  * in the table among the parameters, so that the host copies nothing to a device.
  */
-final class UpdatePtx {
+public final class UpdatePtx {
     /** Elements of a chunk. */
-    static final int CHUNK = 8 * Kernel.BLOCK;
+    public static final int CHUNK = 8 * Kernel.BLOCK;
 
     /**
      * Bytes of an entry of the table: u64 addresses of value, gradient and state, u64 count, u32 number of blocks of
      * the entries before it, u32 0.
      */
-    static final int ENTRY_BYTES = 40;
+    public static final int ENTRY_BYTES = 40;
 
     /** Greatest number of entries: the parameters of a kernel may have 4096 bytes. */
-    static final int MOST_ENTRIES = 96;
+    public static final int MOST_ENTRIES = 96;
 
     private final PtxText text = new PtxText();
     private final Kernel.Update kernel;
