@@ -1,6 +1,6 @@
 package dev.banyan.gpuday;
 
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

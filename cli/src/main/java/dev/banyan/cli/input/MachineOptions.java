@@ -1,6 +1,6 @@
 package dev.banyan.cli.input;
 
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;

@@ -1,7 +1,7 @@
 package dev.banyan.cli.probe;
 
-import dev.banyan.cuda.CudaDevices;
-import dev.banyan.cuda.PeerLink;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.PeerLink;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;

@@ -1,6 +1,15 @@
 package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
+import dev.banyan.cuda.internal.driver.CallerContext;
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.backend.Backend;

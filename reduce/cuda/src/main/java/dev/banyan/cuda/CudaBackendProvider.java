@@ -2,6 +2,8 @@ package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.Communicator;

@@ -1,5 +1,7 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,5 +1,12 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverFunction;
+import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.driver.DriverStream;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.LaunchParameters;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramCall;
 import dev.banyan.cuda.internal.ptx.ProgramStatus;

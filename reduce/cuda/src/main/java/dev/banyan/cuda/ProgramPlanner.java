@@ -1,5 +1,8 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.DriverObjects;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramLoop;

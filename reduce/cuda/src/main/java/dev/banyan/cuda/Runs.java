@@ -1,5 +1,10 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CaptureMode;
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.CollectiveCall;

@@ -1,6 +1,8 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.cuda.internal.driver.ProcessFault;
 
 /** Plays processes that use the emulated driver one after the other. */
 public final class EmulatedProcess {

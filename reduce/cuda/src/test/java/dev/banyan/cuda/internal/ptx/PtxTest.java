@@ -2,7 +2,7 @@ package dev.banyan.cuda.internal.ptx;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.CudaLibrary;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.io.IOException;

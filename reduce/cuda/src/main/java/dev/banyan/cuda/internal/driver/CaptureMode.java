@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstreamCaptureMode;
@@ -9,12 +9,12 @@ import jcuda.driver.JCudaDriver;
  * mode that threads begin with, a refused call, such as a query of an event, also invalidates the capture, whoever's
  * that is. In the relaxed mode nothing is refused that has nothing to do with the captured stream.
  */
-final class CaptureMode {
+public final class CaptureMode {
     /** The mode that the thread does not have: the relaxed one, or the one before. */
     private final int[] other = {CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED};
 
     /** Relaxes the mode of the calling thread for good. */
-    static void relaxThread() {
+    public static void relaxThread() {
         new CaptureMode().relax();
     }
 
@@ -29,7 +29,7 @@ final class CaptureMode {
     }
 
     /** Returns whether an error says that a stream is captured, and nothing about a device. */
-    static boolean isRefusal(int result) {
+    public static boolean isRefusal(int result) {
         return result >= CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
                 && result <= CUresult.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     }

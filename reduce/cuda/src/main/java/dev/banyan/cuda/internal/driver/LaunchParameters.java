@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -13,11 +13,11 @@ import java.lang.invoke.MethodHandle;
  * launch through several calls of the JVM, some 15 us for the 38 of a device program; so this calls the driver itself.
  * Used by one thread at a time.
  */
-final class LaunchParameters {
+public final class LaunchParameters {
     private final MemorySegment words;
     private final MemorySegment pointers;
 
-    LaunchParameters(int count) {
+    public LaunchParameters(int count) {
         Arena arena = Arena.ofAuto();
         words = arena.allocate(ValueLayout.JAVA_LONG, count);
         pointers = arena.allocate(ValueLayout.JAVA_LONG, count);
@@ -26,12 +26,12 @@ final class LaunchParameters {
         }
     }
 
-    void set(int index, long value) {
+    public void set(int index, long value) {
         words.setAtIndex(ValueLayout.JAVA_LONG, index, value);
     }
 
     /** Launches a kernel of one dimension, and returns the driver's result. */
-    int launch(DriverFunction function, int blocks, int threads, DriverStream stream) {
+    public int launch(DriverFunction function, int blocks, int threads, DriverStream stream) {
         try {
             return (int) Symbols.LAUNCH.invokeExact(
                     function.handle(), blocks, 1, 1, threads, 1, 1, 0, stream.handle(), pointers, MemorySegment.NULL);

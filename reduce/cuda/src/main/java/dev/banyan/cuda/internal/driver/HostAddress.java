@@ -1,13 +1,13 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import jcuda.Pointer;
 
 /** An address of the host as a number; JCuda hides it. */
-final class HostAddress extends Pointer {
+public final class HostAddress extends Pointer {
     /** To be set by the driver. */
     HostAddress() {}
 
-    HostAddress(long address) {
+    public HostAddress(long address) {
         super(address);
     }
 

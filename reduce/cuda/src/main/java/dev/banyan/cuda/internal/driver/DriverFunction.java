@@ -1,9 +1,9 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import jcuda.driver.CUfunction;
 
 /** A kernel whose handle is known as a number; JCuda hides it. */
-final class DriverFunction extends CUfunction {
+public final class DriverFunction extends CUfunction {
     long handle() {
         return getNativePointer();
     }

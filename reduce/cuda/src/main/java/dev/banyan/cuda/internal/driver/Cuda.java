@@ -1,10 +1,10 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.type.CudaException;
 import jcuda.driver.CUresult;
 
 /** Checks the result of every call of the driver. */
-final class Cuda {
+public final class Cuda {
     private Cuda() {}
 
     /**
@@ -12,7 +12,7 @@ final class Cuda {
      * @param what what was tried and where, e.g. {@code cuMemAlloc of 16 bytes on device 2}
      * @throws CudaException if that is an error
      */
-    static void check(int result, String what) {
+    public static void check(int result, String what) {
         if (result != CUresult.CUDA_SUCCESS) {
             throw new CudaException(what + " failed: " + name(result));
         }
@@ -24,14 +24,14 @@ final class Cuda {
      * @param function of the driver
      * @param what what was tried, e.g. {@code  behind ring}; empty if the function says it
      */
-    static void check(int result, String function, String what, CudaDevice device) {
+    public static void check(int result, String function, String what, CudaDevice device) {
         if (result != CUresult.CUDA_SUCCESS) {
             check(result, function + what + " on device " + device.ordinal());
         }
     }
 
     /** Name of an error, e.g. {@code CUDA_ERROR_OUT_OF_MEMORY}. */
-    static String name(int result) {
+    public static String name(int result) {
         return CUresult.stringFor(result);
     }
 }

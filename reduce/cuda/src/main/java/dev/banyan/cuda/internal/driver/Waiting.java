@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -11,9 +11,9 @@ import jcuda.driver.CUresult;
  * around the time at which the end is expected. Else it naps: up to that time, and after it for a small part of the
  * time that it has waited. Used by one thread.
  */
-final class Waiting {
+public final class Waiting {
     /** For how long a wait spins at first, before and after the expected end, in ns. */
-    static final long SPIN_NANOS = 100_000;
+    public static final long SPIN_NANOS = 100_000;
 
     /** A shorter nap would last longer than it says. */
     private static final long SHORTEST_NAP_NANOS = 50_000;
@@ -26,29 +26,29 @@ final class Waiting {
     private long expected;
 
     /** A wait for what takes an unknown time. */
-    Waiting() {
+    public Waiting() {
         this(0);
     }
 
     /** @param expectedNanos for how long the wait is going to last, in ns; 0 if unknown */
-    Waiting(long expectedNanos) {
+    public Waiting(long expectedNanos) {
         begin(expectedNanos);
     }
 
     /** Begins another wait. */
-    void begin(long expectedNanos) {
+    public void begin(long expectedNanos) {
         begun = System.nanoTime();
         expected = expectedNanos;
     }
 
     /** Returns whether it is time to spin. */
-    boolean spins() {
+    public boolean spins() {
         long waited = System.nanoTime() - begun;
         return expected <= 2 * SPIN_NANOS ? waited < expected + SPIN_NANOS : Math.abs(waited - expected) < SPIN_NANOS;
     }
 
     /** Spins once, or naps. */
-    void pause() {
+    public void pause() {
         if (spins()) {
             Thread.onSpinWait();
         } else {
@@ -68,7 +68,7 @@ final class Waiting {
      *
      * @param clock the time, as {@link System#nanoTime()}
      */
-    static void whileBusy(BooleanSupplier busy, LongSupplier clock, long timeoutNanos) {
+    public static void whileBusy(BooleanSupplier busy, LongSupplier clock, long timeoutNanos) {
         until(() -> busy.getAsBoolean() ? CUresult.CUDA_ERROR_NOT_READY : CUresult.CUDA_SUCCESS, clock, timeoutNanos);
     }
 
@@ -79,7 +79,7 @@ final class Waiting {
      * @param clock the time, as {@link System#nanoTime()}
      * @return the last answer
      */
-    static int until(IntSupplier query, LongSupplier clock, long timeoutNanos) {
+    public static int until(IntSupplier query, LongSupplier clock, long timeoutNanos) {
         Waiting waiting = new Waiting();
         long begun = clock.getAsLong();
         boolean interrupted = false;

@@ -1,18 +1,18 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import java.util.concurrent.Executor;
 
 /** Threads for calls of the driver that may block for ever: each call has a daemon thread of its own. */
-final class DriverThreads {
+public final class DriverThreads {
     /** Runs a task on a new thread, which disturbs no capture of a graph. */
-    static final Executor NEW =
+    public static final Executor NEW =
             task -> Thread.ofPlatform().daemon().name("banyan-cuda-call").start(() -> {
                 CaptureMode.relaxThread();
                 task.run();
             });
 
     /** Runs the watcher of a backend's runs on a new thread. */
-    static final Executor WATCHER =
+    public static final Executor WATCHER =
             task -> Thread.ofPlatform().daemon().name("banyan-cuda-watcher").start(task);
 
     private DriverThreads() {}

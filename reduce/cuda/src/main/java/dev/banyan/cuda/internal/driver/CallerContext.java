@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.Completions;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The driver knows the threads of the system alone, and a virtual thread may leave its one at any wait. The calls of
  * a virtual thread therefore run on a platform thread of their own, for which it waits.
  */
-final class CallerContext {
+public final class CallerContext {
     /** Nobody reads what was popped. */
     private static final CUcontext POPPED = new CUcontext();
 
@@ -36,7 +36,7 @@ final class CallerContext {
      *
      * @throws CudaException if the driver refuses that
      */
-    static <T extends @Nullable Object> T keep(CudaDevice device, Supplier<T> calls) {
+    public static <T extends @Nullable Object> T keep(CudaDevice device, Supplier<T> calls) {
         return onPlatformThread(() -> {
             Cuda.check(push(device), "cuCtxPushCurrent", "", device);
             return kept(calls);
@@ -44,7 +44,7 @@ final class CallerContext {
     }
 
     /** Does the same for calls without a result. */
-    static void keep(CudaDevice device, Runnable calls) {
+    public static void keep(CudaDevice device, Runnable calls) {
         var _ = keep(device, () -> {
             calls.run();
             return true;
@@ -56,7 +56,7 @@ final class CallerContext {
      *
      * @param calls are told whether the driver has pushed the context; where it has not, nothing is kept
      */
-    static boolean tryKeep(CudaDevice device, Predicate<Boolean> calls) {
+    public static boolean tryKeep(CudaDevice device, Predicate<Boolean> calls) {
         return onPlatformThread(() -> {
             boolean pushed = push(device) == CUresult.CUDA_SUCCESS;
             return pushed ? kept(() -> calls.test(true)) : calls.test(false);
@@ -64,7 +64,7 @@ final class CallerContext {
     }
 
     /** Makes calls without a result, also where the driver does not push the context. */
-    static void tryKeep(CudaDevice device, Runnable calls) {
+    public static void tryKeep(CudaDevice device, Runnable calls) {
         var _ = tryKeep(device, pushed -> {
             calls.run();
             return pushed;

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -7,7 +7,7 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
 /** Pinned memory of the host that all devices may copy from and to. */
-final class HostBlock {
+public final class HostBlock {
     private static final int PORTABLE_AND_MAPPED =
             JCudaDriver.CU_MEMHOSTALLOC_PORTABLE | JCudaDriver.CU_MEMHOSTALLOC_DEVICEMAP;
 
@@ -16,7 +16,7 @@ final class HostBlock {
     private final long bytes;
 
     /** Needs a current context. */
-    HostBlock(long bytes) {
+    public HostBlock(long bytes) {
         this.bytes = bytes;
         Cuda.check(
                 JCudaDriver.cuMemHostAlloc(memory, bytes, PORTABLE_AND_MAPPED),
@@ -31,22 +31,22 @@ final class HostBlock {
     }
 
     /** Returns the address by which devices know it. */
-    long address() {
+    public long address() {
         return address;
     }
 
-    long bytes() {
+    public long bytes() {
         return bytes;
     }
 
     /** Returns the address by which copies to and from the host know it. */
-    Pointer pointer() {
+    public Pointer pointer() {
         return memory;
     }
 
     /** Returns a view for the host, which must not be used after {@link #free}. */
     @SuppressWarnings("restricted")
-    MemorySegment memory() {
+    public MemorySegment memory() {
         return MemorySegment.ofAddress(memory.value()).reinterpret(bytes);
     }
 
@@ -56,12 +56,12 @@ final class HostBlock {
      * @param freed frees the block when the arena is closed
      */
     @SuppressWarnings("restricted")
-    MemorySegment segment(Arena arena, Runnable freed) {
+    public MemorySegment segment(Arena arena, Runnable freed) {
         return MemorySegment.ofAddress(memory.value()).reinterpret(bytes, arena, _ -> freed.run());
     }
 
     /** Frees the block and returns the driver's result. */
-    int free() {
+    public int free() {
         return JCudaDriver.cuMemFreeHost(memory);
     }
 }

@@ -1,17 +1,17 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import jcuda.driver.CUdeviceptr;
 
 /** An address as a number; JCuda hides it. */
-final class DeviceAddress extends CUdeviceptr {
+public final class DeviceAddress extends CUdeviceptr {
     /** To be set by the driver. */
-    DeviceAddress() {}
+    public DeviceAddress() {}
 
-    DeviceAddress(long address) {
+    public DeviceAddress(long address) {
         super(new CUdeviceptr(), address);
     }
 
-    long value() {
+    public long value() {
         return getNativePointer() + getByteOffset();
     }
 }

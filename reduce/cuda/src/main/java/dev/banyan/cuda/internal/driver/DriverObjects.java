@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -10,17 +10,17 @@ import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
 /** Objects of the driver in one device's context, which are freed together. Used by one thread at a time. */
-final class DriverObjects {
+public final class DriverObjects {
     private final CudaDevice device;
     /** Free the objects; the youngest is first. */
     private final Deque<IntSupplier> frees = new ArrayDeque<>();
 
-    DriverObjects(CudaDevice device) {
+    public DriverObjects(CudaDevice device) {
         this.device = device;
     }
 
     /** Returns a stream that neither waits for the default stream nor delays it. */
-    DriverStream stream() {
+    public DriverStream stream() {
         device.enter();
         DriverStream stream = new DriverStream();
         check(JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -29,7 +29,7 @@ final class DriverObjects {
     }
 
     /** Returns an event without a time. */
-    CUevent event() {
+    public CUevent event() {
         device.enter();
         CUevent event = new CUevent();
         check(JCudaDriver.cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING), "cuEventCreate");
@@ -38,7 +38,7 @@ final class DriverObjects {
     }
 
     /** Returns memory of the device. Its contents are undefined. */
-    DeviceAddress memory(long bytes) {
+    public DeviceAddress memory(long bytes) {
         device.enter();
         DeviceAddress address = new DeviceAddress();
         check(JCudaDriver.cuMemAlloc(address, bytes), "cuMemAlloc of " + bytes + " bytes");
@@ -47,7 +47,7 @@ final class DriverObjects {
     }
 
     /** Returns pinned memory of the host. Its contents are undefined. */
-    HostBlock pinned(long bytes) {
+    public HostBlock pinned(long bytes) {
         device.enter();
         HostBlock block = new HostBlock(bytes);
         frees.push(block::free);
@@ -63,7 +63,7 @@ final class DriverObjects {
      *
      * @return results of the driver; errors are to be expected on a device with a {@link CudaDevice#fault}
      */
-    List<Integer> free() {
+    public List<Integer> free() {
         device.fault();
         List<Integer> results = frees.stream().map(IntSupplier::getAsInt).toList();
         frees.clear();

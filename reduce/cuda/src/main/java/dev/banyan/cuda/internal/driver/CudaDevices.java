@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.type.CudaException;
 import java.nio.charset.StandardCharsets;
@@ -66,7 +66,7 @@ public final class CudaDevices {
     }
 
     /** Models of devices with their numbers, e.g. {@code 8 x Tesla V100-SXM2-16GB}. */
-    static String counted(Stream<String> models) {
+    public static String counted(Stream<String> models) {
         return models
                 .collect(Collectors.groupingBy(model -> model, TreeMap::new, Collectors.counting()))
                 .entrySet()
@@ -80,7 +80,7 @@ public final class CudaDevices {
      *
      * @throws CudaException if there is no driver or no such device
      */
-    static String model(int ordinal) {
+    public static String model(int ordinal) {
         CudaLibrary.load();
         byte[] name = new byte[NAME_BYTES];
         Cuda.check(
@@ -95,7 +95,7 @@ public final class CudaDevices {
      *
      * @throws CudaException if there is no driver
      */
-    static String driver() {
+    public static String driver() {
         CudaLibrary.load();
         int[] version = new int[1];
         Cuda.check(JCudaDriver.cuDriverGetVersion(version), "cuDriverGetVersion");

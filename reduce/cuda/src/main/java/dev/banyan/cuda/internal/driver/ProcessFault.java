@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.type.CudaException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -11,25 +11,25 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use from any thread.
  */
-final class ProcessFault {
+public final class ProcessFault {
     /** The end of all messages about a fault. */
-    static final String REMEDY = "end this process and start a new one";
+    public static final String REMEDY = "end this process and start a new one";
 
     private static final AtomicReference<@Nullable String> FAULT = new AtomicReference<>();
 
     private ProcessFault() {}
 
     /** Notes a fault; the first one counts. */
-    static void note(String fault) {
+    public static void note(String fault) {
         FAULT.compareAndSet(null, fault);
     }
 
-    static boolean isThere() {
+    public static boolean isThere() {
         return FAULT.get() != null;
     }
 
     /** @throws CudaException if there is a fault */
-    static void check() {
+    public static void check() {
         String fault = FAULT.get();
         if (fault != null) {
             throw new CudaException("CUDA cannot be used again in this process, as " + fault + "; " + REMEDY);
@@ -37,7 +37,7 @@ final class ProcessFault {
     }
 
     /** Forgets the fault, for tests that play a new process. */
-    static void forget() {
+    public static void forget() {
         FAULT.set(null);
     }
 }

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.type.CudaException;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #tryEnter}, {@link #function}, {@link #fault} and {@link #isFaulty} are safe for use from any thread; the
  * others are used by one thread at a time.
  */
-final class CudaDevice implements AutoCloseable {
+public final class CudaDevice implements AutoCloseable {
     /** The compute capability of Volta, the first with the instructions that the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
 
@@ -38,7 +38,7 @@ final class CudaDevice implements AutoCloseable {
     private @Nullable DeviceAddress one;
 
     /** @param ordinal as the driver counts devices */
-    CudaDevice(int ordinal) {
+    public CudaDevice(int ordinal) {
         this.ordinal = ordinal;
         Cuda.check(JCudaDriver.cuDeviceGet(device, ordinal), "cuDeviceGet of device " + ordinal);
         multiprocessors = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -70,39 +70,39 @@ final class CudaDevice implements AutoCloseable {
         return value[0];
     }
 
-    int ordinal() {
+    public int ordinal() {
         return ordinal;
     }
 
-    CUdevice handle() {
+    public CUdevice handle() {
         return device;
     }
 
-    CUcontext context() {
+    public CUcontext context() {
         return context;
     }
 
-    int multiprocessors() {
+    public int multiprocessors() {
         return multiprocessors;
     }
 
     /** Makes the calling thread's driver calls go to this device. */
-    void enter() {
+    public void enter() {
         Cuda.check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "", this);
     }
 
     /** Does the same where the driver lets it, and returns whether it did. */
-    boolean tryEnter() {
+    public boolean tryEnter() {
         return JCudaDriver.cuCtxSetCurrent(context) == CUresult.CUDA_SUCCESS;
     }
 
     /** A kernel, compiled by the driver when it is first asked for. */
-    synchronized DriverFunction function(Kernel kernel) {
+    public synchronized DriverFunction function(Kernel kernel) {
         return kernels.computeIfAbsent(kernel, this::load).function();
     }
 
     /** Returns the number of blocks of a kernel that can be on the device at once. */
-    int residentBlocks(Kernel kernel, int threads) {
+    public int residentBlocks(Kernel kernel, int threads) {
         DriverFunction function = function(kernel);
         enter();
         int[] blocks = new int[1];
@@ -132,7 +132,7 @@ final class CudaDevice implements AutoCloseable {
      *
      * @param setting sets it to 1
      */
-    void makeOne(Consumer<DeviceAddress> setting) {
+    public void makeOne(Consumer<DeviceAddress> setting) {
         enter();
         DeviceAddress word = new DeviceAddress();
         Cuda.check(JCudaDriver.cuMemAlloc(word, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
@@ -141,7 +141,7 @@ final class CudaDevice implements AutoCloseable {
     }
 
     /** Returns the address of a 32-bit 1 in the device's memory. */
-    long one() {
+    public long one() {
         return Objects.requireNonNull(one).value();
     }
 
@@ -149,7 +149,7 @@ final class CudaDevice implements AutoCloseable {
      * Returns the error that every call on this device gives since something went wrong there, or CUDA_SUCCESS. The
      * calling thread's driver calls then go to this device, as after {@link #enter}.
      */
-    int fault() {
+    public int fault() {
         int entered = JCudaDriver.cuCtxSetCurrent(context);
         if (entered != CUresult.CUDA_SUCCESS) {
             return entered;
@@ -158,7 +158,7 @@ final class CudaDevice implements AutoCloseable {
     }
 
     /** Returns whether something went wrong on the device. Cheaper than {@link #fault}, as no context changes. */
-    boolean isFaulty() {
+    public boolean isFaulty() {
         return error() != CUresult.CUDA_SUCCESS;
     }
 

@@ -1,10 +1,10 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import jcuda.driver.CUstream;
 
 /** A stream whose handle is known as a number; JCuda hides it. */
-final class DriverStream extends CUstream {
-    long handle() {
+public final class DriverStream extends CUstream {
+    public long handle() {
         return getNativePointer();
     }
 }

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.type.CudaException;
 import java.io.IOException;
@@ -23,7 +23,7 @@ public final class CudaLibrary {
     private static final Logger LOG = LoggerFactory.getLogger(CudaLibrary.class);
     private static final String TEMPORARY = "java.io.tmpdir";
     /** Name of the driver's library. */
-    static final String DRIVER = "libcuda.so.1";
+    public static final String DRIVER = "libcuda.so.1";
     /**
      * The functions that the bindings call and older drivers lack. The first call of a missing one would end the
      * process.
@@ -41,7 +41,7 @@ public final class CudaLibrary {
      *
      * @throws CudaException if there is no driver or it can't be used
      */
-    static synchronized void load() {
+    public static synchronized void load() {
         if (loaded) {
             return;
         }
