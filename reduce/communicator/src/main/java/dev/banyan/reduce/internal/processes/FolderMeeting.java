@@ -114,7 +114,7 @@ final class FolderMeeting implements Meeting {
                                 : "process 0 (" + ended + ") of the job in " + folder + " has ended; start all"
                                         + " processes of the job anew");
             }
-            Naps.nap();
+            Backoff.pause();
         }
     }
 

@@ -198,7 +198,7 @@ public final class Job implements AutoCloseable {
                         || !block.id(other).isAlive()) {
                     return state.test(other);
                 }
-                Naps.nap();
+                Backoff.pause();
             }
         }
         return true;

@@ -43,7 +43,7 @@ final class Joining {
                     LOG.warn("waiting for process {} of {} to join", p, block.processes());
                 }
                 checkUnbroken();
-                Naps.nap();
+                Backoff.pause();
             }
         }
     }

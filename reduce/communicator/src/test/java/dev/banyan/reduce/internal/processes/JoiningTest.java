@@ -69,7 +69,7 @@ class JoiningTest {
                 new FolderMeeting(new JobPlace(2, PROCESSES, job.toString())).open(System.nanoTime() + LONG)) {
             ControlBlock block = ControlBlock.of(memory.memory(), PROCESSES);
             while (!block.hasJoined(process)) {
-                Naps.nap();
+                Backoff.pause();
             }
         }
     }
