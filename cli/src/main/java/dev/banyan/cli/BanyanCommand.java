@@ -7,6 +7,7 @@ import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.diagnose.DiagnoseCommand;
+import dev.banyan.cli.export.ExportCommand;
 import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
@@ -61,6 +62,7 @@ final class BanyanCommand extends Subcommand {
             TreesCommand.class,
             CompareCommand.class,
             BoundCommand.class,
+            ExportCommand.class,
             PageCommand.class,
             BenchCommand.class,
             TuneCommand.class,

@@ -7,7 +7,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaStreams;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.djl.internal.processes.JoinedGpus;
 import dev.banyan.djl.internal.processes.Launch;
 import dev.banyan.djl.internal.processes.Processes;

@@ -68,7 +68,7 @@ public enum DayPart {
      *
      * @throws SkippedException if it has no meaning on this machine
      * @throws MeasurementException if the driver reports an error
-     * @throws dev.banyan.cuda.CudaException if there is no driver or no device
+     * @throws dev.banyan.cuda.type.CudaException if there is no driver or no device
      */
     public abstract void run(Recorder recorder, Effort effort);
 }

@@ -3,7 +3,7 @@ package dev.banyan.mpi;
 import static dev.banyan.mpi.WorldProgram.require;
 
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaStreams;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.StoreType;

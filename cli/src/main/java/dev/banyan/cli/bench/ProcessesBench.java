@@ -7,7 +7,7 @@ import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.Platform;

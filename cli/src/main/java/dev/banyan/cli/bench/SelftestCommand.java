@@ -15,7 +15,7 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;

@@ -2,7 +2,7 @@ package dev.banyan.cli.gpuday;
 
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.gpuday.Figure;
 import dev.banyan.gpuday.Recorder;
 import dev.banyan.reduce.CollectiveCall;

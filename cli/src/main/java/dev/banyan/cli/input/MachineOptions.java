@@ -1,6 +1,6 @@
 package dev.banyan.cli.input;
 
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
@@ -165,7 +165,7 @@ public final class MachineOptions {
      * @param least number of ranks that the command needs
      * @throws ParameterException if the options make no sense
      * @throws IllegalStateException if there are too few devices
-     * @throws dev.banyan.cuda.CudaException if there is no driver
+     * @throws dev.banyan.cuda.type.CudaException if there is no driver
      */
     public RankedGpus chooseGpus(int least) {
         List<String> busIds = CudaDevices.busIds();

@@ -37,7 +37,7 @@ public final class MeasuredLinks {
      *
      * @param meter of the machine's devices, in their order
      * @param progress runs after each pair
-     * @throws dev.banyan.cuda.CudaException if the driver fails
+     * @throws dev.banyan.cuda.type.CudaException if the driver fails
      */
     public static MeasuredLinks of(Machine machine, PeerMeter meter, Runnable progress) {
         int n = machine.size();

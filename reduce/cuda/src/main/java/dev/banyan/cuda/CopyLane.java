@@ -1,5 +1,12 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.driver.HostAddress;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;

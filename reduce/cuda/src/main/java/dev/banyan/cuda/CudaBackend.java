@@ -1,6 +1,17 @@
 package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
+import dev.banyan.cuda.internal.driver.CallerContext;
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
@@ -81,7 +92,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     private final long timeoutNanos;
     private final LongSupplier clock;
     private final Ranks ranks;
-    private final Company company;
+    private final JobPeers jobPeers;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
     private final PeerTrials trials;
@@ -111,13 +122,13 @@ public final class CudaBackend implements Backend, JoinableBackend {
     }
 
     CudaBackend(int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning) {
-        this(ordinals, timeout, peerAccess, bufferLimit, tuning, Company.ALONE);
+        this(ordinals, timeout, peerAccess, bufferLimit, tuning, JobPeers.ALONE);
     }
 
-    /** @param company the processes that hold the ranks; it is left by {@link #close} */
+    /** @param jobPeers the processes that hold the ranks; {@link #close} leaves them */
     CudaBackend(
-            int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning, Company company) {
-        this.company = company;
+            int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning, JobPeers jobPeers) {
+        this.jobPeers = jobPeers;
         if (ordinals.length == 0 || !timeout.isPositive() || bufferLimit < 1) {
             throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
                     + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
@@ -138,11 +149,11 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 }
                 opened.computeIfAbsent(ordinal, CudaDevice::new);
             }
-            ranks = company.ranks(Arrays.stream(ordinals)
+            ranks = jobPeers.ranks(Arrays.stream(ordinals)
                     .mapToObj(ordinal -> Objects.requireNonNull(opened.get(ordinal)))
                     .toList());
             platform =
-                    new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
+                    new Platform("cuda", executor.execution(), jobPeers.models(opened.keySet()), CudaDevices.driver());
             memory = new DeviceMemory(ranks, lanes, this::wouldWait);
             pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {
@@ -150,12 +161,12 @@ public final class CudaBackend implements Backend, JoinableBackend {
                     lanes.put(device, lane);
                     device.makeOne(word -> lane.fill(word, 1, 1));
                 }
-                return company.pieces(ranks, lanes);
+                return jobPeers.pieces(ranks, lanes);
             });
             programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
             BufferAccess access = new BufferAccess(memory);
             List<CudaDevice> devices = List.copyOf(lanes.keySet());
-            queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, company, tuning.watcher());
+            queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, jobPeers, tuning.watcher());
             graphLauncher = queue.attach(CallerContext.keep(
                     ranks.leader(), () -> new GraphLauncher(ranks.leader(), queue, access, tuning.graphNodes())));
             programLauncher = queue.attach(CallerContext.keep(
@@ -243,7 +254,12 @@ public final class CudaBackend implements Backend, JoinableBackend {
         }
         queue.checkUsable();
         HostBlock block = CallerContext.keep(ranks.leader(), () -> new HostBlock(bytes));
-        return block.segment(arena, () -> free(block));
+        try {
+            return block.segment(arena, () -> free(block));
+        } catch (RuntimeException e) {
+            memory.free(block::free);
+            throw e;
+        }
     }
 
     private void free(HostBlock block) {
@@ -336,7 +352,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
             throw queue.brokenBy(e);
         } catch (IllegalStateException | CollectiveTimeoutException e) {
             // A process has ended, is late or makes another call.
-            throw company.isAlone() ? e : queue.breaking(e);
+            throw jobPeers.isAlone() ? e : queue.breaking(e);
         }
     }
 
@@ -349,7 +365,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     @Override
     public @Nullable String refusal(NcclRequest request) {
         queue.checkUsable();
-        if (!company.isAlone()) {
+        if (!jobPeers.isAlone()) {
             return "NCCL's communicators are of one process here, and other processes hold some of the ranks";
         }
         try {
@@ -380,7 +396,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         try {
             return programs.plan(schedule, type, op);
         } catch (NoProgramException e) {
-            if (!company.isAlone()) {
+            if (!jobPeers.isAlone()) {
                 throw new CudaException(
                         schedule.collective().label() + " by " + schedule.algorithm()
                                 + " can't run as one kernel on each GPU: " + e.getMessage()
@@ -409,7 +425,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
      */
     @Override
     public Group group() {
-        return company.isAlone() ? queue.open(new ProgramGroup(queue, programLauncher)) : Backend.super.group();
+        return jobPeers.isAlone() ? queue.open(new ProgramGroup(queue, programLauncher)) : Backend.super.group();
     }
 
     @Override
@@ -463,7 +479,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         if (!queue.close()) {
             return;
         }
-        if (!CallerContext.tryKeep(ranks.leader(), _ -> company.leave(pieces))) {
+        if (!CallerContext.tryKeep(ranks.leader(), _ -> jobPeers.leave(pieces))) {
             synchronized (LIVING) {
                 LIVING.remove(this);
             }

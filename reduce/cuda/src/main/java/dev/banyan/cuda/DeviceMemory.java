@@ -1,5 +1,10 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CallerContext;
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.reduce.internal.BackendArguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

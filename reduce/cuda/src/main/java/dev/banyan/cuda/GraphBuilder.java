@@ -1,5 +1,9 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Space;
 import java.util.ArrayList;

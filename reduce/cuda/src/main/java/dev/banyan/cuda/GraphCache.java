@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
 import java.nio.LongBuffer;
 import java.util.Iterator;
 import java.util.LinkedHashMap;

@@ -1,5 +1,7 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.HostBlock;
 import java.util.List;
 import java.util.Map;
 

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.reduce.backend.Executable;
 import java.util.List;
 import jcuda.driver.CUevent;

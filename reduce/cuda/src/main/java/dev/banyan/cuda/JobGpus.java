@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.internal.processes.Exchange;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.topology.Machine;

@@ -1,5 +1,10 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CallerContext;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
@@ -54,7 +59,7 @@ final class LaunchQueue {
      * @param devices all devices, in the order in which they first appear among the ranks
      * @param timeoutNanos how long a run may take
      * @param clock the time, as {@link System#nanoTime()}
-     * @param company the processes that take part
+     * @param jobPeers the processes that take part
      * @param watcher runs the thread that waits for the ends of runs
      */
     LaunchQueue(
@@ -62,10 +67,10 @@ final class LaunchQueue {
             Set<CudaDevice> devices,
             long timeoutNanos,
             LongSupplier clock,
-            Company company,
+            JobPeers jobPeers,
             Executor watcher) {
         this.ranks = ranks;
-        runs = new Runs(ranks.leader(), devices, timeoutNanos, clock, this::isBusy, company, watcher);
+        runs = new Runs(ranks.leader(), devices, timeoutNanos, clock, this::isBusy, jobPeers, watcher);
         join = new StreamJoin(ranks.held());
     }
 

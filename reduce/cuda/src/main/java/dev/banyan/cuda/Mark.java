@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaLibrary;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;

@@ -1,5 +1,8 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.nccl.internal.NcclCommunicators;
 import dev.banyan.nccl.internal.NcclException;
 import dev.banyan.nccl.internal.NcclLibrary;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.ptx.Kernel;
 import java.util.List;
 
 /** A node of a graph that every piece of a {@link Route} has. */

@@ -1,5 +1,9 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.type.CudaException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.backend.Completion;
 import org.jspecify.annotations.Nullable;
 

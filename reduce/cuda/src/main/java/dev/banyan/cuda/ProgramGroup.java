@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;

@@ -1,5 +1,16 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverFunction;
+import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.driver.DriverStream;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.LaunchParameters;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramCall;
+import dev.banyan.cuda.internal.ptx.ProgramStatus;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.internal.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -34,8 +45,6 @@ final class ProgramLauncher implements Launcher {
     private static final int COUNT = 5;
     private static final int SETS = 6;
     private static final int FIRST_BUFFER = 7;
-    /** Says that the slots of a launch's set are known to be free. */
-    static final int FREE = 2;
     /** As many blocks of a device as have room for what stopped them. */
     static final int MOST_BLOCKS = 1023;
 
@@ -172,7 +181,7 @@ final class ProgramLauncher implements Launcher {
                 && members.size() == 1
                 && members.getFirst().plan().takesLinesOnce();
         for (int d = 0; d < lanes.size(); d++) {
-            lanes.get(d).parameters.set(SETS, areFree ? set + FREE : set);
+            lanes.get(d).parameters.set(SETS, areFree ? set + Kernel.Program.FREE : set);
             prepare(lanes.get(d), members, base, d, records);
             lanes.get(d).ended = run.ended().get(d);
         }
@@ -251,7 +260,7 @@ final class ProgramLauncher implements Launcher {
         words.set(COUNT, members.size());
         for (int rank = 0; rank < first.inputs().length; rank++) {
             words.set(FIRST_BUFFER + rank, first.inputs()[rank]);
-            words.set(FIRST_BUFFER + ProgramPlanner.MOST_RANKS + rank, first.outputs()[rank]);
+            words.set(FIRST_BUFFER + Kernel.Program.MOST_RANKS + rank, first.outputs()[rank]);
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.ptx.ProgramLoop;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,5 +1,10 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverFunction;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramLoop;
+import dev.banyan.cuda.internal.ptx.ProgramStatus;
 import dev.banyan.schedule.internal.program.Channel;
 import dev.banyan.schedule.internal.program.DeviceProgram;
 import dev.banyan.schedule.internal.program.Lane;

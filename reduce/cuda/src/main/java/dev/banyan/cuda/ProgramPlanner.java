@@ -1,5 +1,12 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.ptx.Element;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramLoop;
+import dev.banyan.cuda.internal.ptx.ProgramTable;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Space;
@@ -29,9 +36,6 @@ import org.jspecify.annotations.Nullable;
  * for use from any thread.
  */
 final class ProgramPlanner {
-    /** As many ranks' buffers are parameters of a kernel. */
-    static final int MOST_RANKS = 16;
-
     private final Ranks ranks;
     private final List<CudaDevice> devices;
     private final Map<CudaDevice, CopyLane> lanes;
@@ -64,8 +68,8 @@ final class ProgramPlanner {
      */
     synchronized ProgramPlan plan(Schedule schedule, DataType type, ReduceOp op) throws NoProgramException {
         boolean mean = op == ReduceOp.AVG && schedule.collective().reduces() && schedule.ranks() > 1;
-        if (schedule.ranks() > MOST_RANKS) {
-            throw new NoProgramException(schedule.ranks() + " ranks are more than " + MOST_RANKS);
+        if (schedule.ranks() > Kernel.Program.MOST_RANKS) {
+            throw new NoProgramException(schedule.ranks() + " ranks are more than " + Kernel.Program.MOST_RANKS);
         }
         if (mean && !type.isFloating()) {
             throw new NoProgramException("means of integers need wide sums");
@@ -518,7 +522,9 @@ final class ProgramPlanner {
                 return location.space() == Space.SCRATCH
                         ? ProgramLoop.Place.linear(ProgramLoop.ABSOLUTE, scratchOf(location.rank()) + location.offset())
                         : ProgramLoop.Place.linear(
-                                location.space() == Space.INPUT ? location.rank() : MOST_RANKS + location.rank(),
+                                location.space() == Space.INPUT
+                                        ? location.rank()
+                                        : Kernel.Program.MOST_RANKS + location.rank(),
                                 location.offset());
             }
         }

@@ -1,5 +1,8 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.ptx.ProgramStatus;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Executable;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;

@@ -1,5 +1,7 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.ptx.Element;
+import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;

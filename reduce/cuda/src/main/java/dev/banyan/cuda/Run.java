@@ -1,5 +1,7 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CaptureMode;
+import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
 import java.util.List;

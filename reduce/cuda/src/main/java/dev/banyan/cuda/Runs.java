@@ -1,5 +1,11 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CaptureMode;
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
@@ -43,7 +49,7 @@ final class Runs {
     private final long timeoutNanos;
     private final LongSupplier clock;
     private final BooleanSupplier busy;
-    private final Company company;
+    private final JobPeers jobPeers;
     private final Executor threads;
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -76,7 +82,7 @@ final class Runs {
      * @param timeoutNanos how long a run may take
      * @param clock the time, as {@link System#nanoTime()}
      * @param busy whether a stream of launches is not known to have come to its end
-     * @param company the processes that take part in the runs
+     * @param jobPeers the processes that take part in the runs
      * @param threads runs the watcher on a new thread
      */
     Runs(
@@ -85,9 +91,9 @@ final class Runs {
             long timeoutNanos,
             LongSupplier clock,
             BooleanSupplier busy,
-            Company company,
+            JobPeers jobPeers,
             Executor threads) {
-        this.company = company;
+        this.jobPeers = jobPeers;
         this.threads = threads;
         this.first = first;
         this.devices = devices;
@@ -107,7 +113,7 @@ final class Runs {
         try {
             checkUnbroken();
             run.begin(++started, completion);
-            company.started(started);
+            jobPeers.started(started);
             if (inFlight.isEmpty()) {
                 firstSince = clock.getAsLong();
                 firstBegun = System.nanoTime();
@@ -185,12 +191,12 @@ final class Runs {
     }
 
     private @Nullable RuntimeException lost(int more) {
-        if (company.isAlone()) {
+        if (jobPeers.isAlone()) {
             return null;
         }
         lock.lock();
         try {
-            return company.failure(started + more, "a later call");
+            return jobPeers.failure(started + more, "a later call");
         } finally {
             lock.unlock();
         }
@@ -340,7 +346,7 @@ final class Runs {
     }
 
     private @Nullable RuntimeException lost(Run run) {
-        return company.isAlone() ? null : company.failure(run.number(), run.name());
+        return jobPeers.isAlone() ? null : jobPeers.failure(run.number(), run.name());
     }
 
     private void end(Run run) {
@@ -392,7 +398,7 @@ final class Runs {
         } finally {
             lock.unlock();
         }
-        company.fail();
+        jobPeers.fail();
         failing.forEach(run -> run.completion().ended(reason));
     }
 

@@ -1,5 +1,14 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.internal.ptx.Element;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.DriverThreads;
 import dev.banyan.schedule.internal.program.ProgramSizes;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;

@@ -1,5 +1,10 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.UpdatePtx;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;

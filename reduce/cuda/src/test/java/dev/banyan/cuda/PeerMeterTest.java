@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cuda.PairFigures.Outcome;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.PeerLink;
+import dev.banyan.cuda.type.CudaException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

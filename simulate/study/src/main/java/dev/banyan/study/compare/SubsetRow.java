@@ -54,7 +54,7 @@ public record SubsetRow(
      */
     public static SubsetRow of(ChosenMachine set, int @Nullable [] relays) {
         TreePacking packing = AllReducePacking.of(set.network());
-        Trial timed = Trial.shortly(Contender.PACKING, set);
+        Trial timed = Trial.timeQuickly(Contender.PACKING, set);
         BigFraction bound = packing.bound().gbs();
         return new SubsetRow(
                 set.group(),

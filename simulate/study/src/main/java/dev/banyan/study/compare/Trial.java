@@ -21,7 +21,7 @@ record Trial(
     private static final long RUNS_LIMIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Builds it a few times, and takes the least time. */
-    static Trial shortly(Contender contender, ChosenMachine chosen) {
+    static Trial timeQuickly(Contender contender, ChosenMachine chosen) {
         return of(contender, chosen, LEAST_RUNS);
     }
 
