@@ -212,12 +212,8 @@ public final class BenchCommand extends ReportCommand {
         return switch (backend) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
-                yield run(
-                        new MeasuredBench(new HostSite(chosen.machine()), reporter),
-                        workload,
-                        chosen,
-                        config,
-                        reporter);
+                Bench bench = new MeasuredBench(new HostSite(chosen.machine()), reporter);
+                yield run(bench, workload, chosen, config, reporter);
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
@@ -230,12 +226,8 @@ public final class BenchCommand extends ReportCommand {
                 ChosenMachine chosen = machine.choose(2);
                 Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
                 Execution execution = CudaBackendProvider.execution(config);
-                yield run(
-                        new SimulatedBench(chosen, constants, execution, reporter, trace),
-                        workload,
-                        chosen,
-                        config,
-                        reporter);
+                Bench bench = new SimulatedBench(chosen, constants, execution, reporter, trace);
+                yield run(bench, workload, chosen, config, reporter);
             }
         };
     }
@@ -350,7 +342,7 @@ public final class BenchCommand extends ReportCommand {
                 "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
         require(
                 gpus == null || store == null || !store.overProcesses(),
-                "-g has no meaning for a store of several processes; --local-devices gives the devices of each");
+                "-g has no meaning for --kvstore funnel, concum or depcha; --local-devices gives those of each");
         require(
                 gpus == null || processes == null || gpus == 1,
                 "-g is " + gpus + ", but each of the processes has one device; leave -g out");
