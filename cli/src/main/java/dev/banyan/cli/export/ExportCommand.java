@@ -1,12 +1,12 @@
 package dev.banyan.cli.export;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.export.NcclLimits;
+import dev.banyan.study.machine.ChosenMachine;
 import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
