@@ -141,7 +141,7 @@ class FileOptionsTest {
                         "calibrate --machine p3.8xlarge --devices 0,3 --base FILE --from " + copies(),
                         ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow())),
                 new Option(
-                        "page --machine p3.8xlarge -o " + out + " --results FILE",
+                        "page --machine p3.8xlarge --devices 0,1 -o " + out + " --results FILE",
                         "[{\"collective\": \"all_reduce\", \"ranks\": 4, \"bytes\": 8}]"),
                 new Option(
                         "diagnose --machine p3.8xlarge --sweeps "

@@ -244,7 +244,8 @@ public final class Config {
             }
             Path tuning = directory.resolve(TUNING_FILE);
             if (Files.exists(tuning)) {
-                layers.add(new Layer("in the working directory", Kind.PROCESS, Map.of(TUNING.name(), tuning.toString())));
+                layers.add(
+                        new Layer("in the working directory", Kind.PROCESS, Map.of(TUNING.name(), tuning.toString())));
             }
             Path old = directory.resolve(OLD_TUNING_FILE);
             return checked(

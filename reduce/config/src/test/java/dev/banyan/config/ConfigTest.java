@@ -186,15 +186,17 @@ class ConfigTest {
     @Test
     void warnsOfUnknownNamesThatTheProgramSets() {
         assertThat(Config.builder().set("bound", "1").build().warnings())
-                .containsExactly("bound (set by the program) is not a setting and has no effect; banyan settings lists all"
-                        + " settings");
+                .containsExactly(
+                        "bound (set by the program) is not a setting and has no effect; banyan settings lists all"
+                                + " settings");
     }
 
     @Test
     void warnsOfASlipInANameOfMxnet() {
         assertThat(load(Map.of(), Map.of("MXNET_KVSTORE_USTREE", "0")).warnings())
-                .containsExactly("MXNET_KVSTORE_USTREE (environment variable) is not a setting and has no effect; did you"
-                        + " mean MXNET_KVSTORE_USETREE?");
+                .containsExactly(
+                        "MXNET_KVSTORE_USTREE (environment variable) is not a setting and has no effect; did you"
+                                + " mean MXNET_KVSTORE_USETREE?");
     }
 
     @Test
