@@ -84,7 +84,7 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                                            | which command? topo, probe, trees, compare, bound, page, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day, settings or help
+        ''                                            | which command? topo, probe, trees, compare, bound, export, page, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day, settings or help
         tpoo                                          | no command is called 'tpoo'; did you mean topo?; commands: topo, probe
         help tpoo                                     | no command is called 'tpoo'; did you mean topo?
         help topo extra                               | no command is called 'extra'
