@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /** Sets of the chosen devices, by size and then in lexicographic order. */
-final class DeviceSets {
+public final class DeviceSets {
     private DeviceSets() {}
 
     /** Returns the number of sets of the given sizes. */
-    static BigInteger count(int devices, int least, int most) {
+    public static BigInteger count(int devices, int least, int most) {
         return IntStream.rangeClosed(least, most)
                 .mapToObj(size -> choose(devices, size))
                 .reduce(BigInteger.ZERO, BigInteger::add);
@@ -26,9 +26,8 @@ final class DeviceSets {
         return ways;
     }
 
-    /** The sets of the given sizes, each in the order of the chosen devices. */
-    static List<int[]> of(ChosenMachine chosen, int least, int most) {
-        int[] devices = chosen.devices();
+    /** Returns the sets of the given sizes, each in the order of the devices. */
+    public static List<int[]> of(int[] devices, int least, int most) {
         List<int[]> sets = new ArrayList<>();
         for (int size = least; size <= most; size++) {
             int[] at = IntStream.range(0, size).toArray();

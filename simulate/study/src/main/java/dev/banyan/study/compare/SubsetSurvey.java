@@ -51,7 +51,7 @@ public final class SubsetSurvey {
      */
     public Subsets run(@Nullable Function<ChosenMachine, int[]> relays, Runnable onSet) {
         List<SubsetRow> rows = new ArrayList<>();
-        for (int[] devices : DeviceSets.of(chosen, least, most)) {
+        for (int[] devices : DeviceSets.of(chosen.devices(), least, most)) {
             ChosenMachine set = chosen.with(devices);
             int[] forwarding = relays == null ? null : relays.apply(set);
             if (DeviceSets.connected(set, forwarding == null ? new int[0] : forwarding)) {
