@@ -88,7 +88,8 @@ class ValidateCommandTest {
         file(V100, ROWS);
         file("superbench_8xA100_alltoall.csv", "anything");
         file("notes.txt", "anything");
-        Path report = folder.resolve("report.md");
+        Path reports = Files.createDirectory(folder.resolve("reports"));
+        Path report = reports.resolve("report.md");
         String command = "validate --sweeps " + folder + " --report " + report;
         CommandRun run = CommandRun.of(command);
         assertThat(run.status()).as(run.err()).isZero();
@@ -98,11 +99,11 @@ class ValidateCommandTest {
                 .contains("| " + V100 + " | 8 | v100-nvlink | 2 | ")
                 .contains("- superbench_8xA100_alltoall.csv: alltoall is no collective of Banyan")
                 .contains("- notes.txt: not known; say by --machine");
-        assertThat(folder.resolve("report-rows.csv"))
+        assertThat(reports.resolve("report-rows.csv"))
                 .content()
                 .startsWith("sweep,size_bytes,measured_us,simulated_us,error,bound_by\n")
                 .contains("\n" + V100 + ",134217728,1819,");
-        assertThat(folder.resolve("report-constants.csv"))
+        assertThat(reports.resolve("report-constants.csv"))
                 .content()
                 .startsWith("profile,constant,value,low,high,source\n")
                 .contains("\nmi250x-xgmi,")
