@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.LongBuffer;

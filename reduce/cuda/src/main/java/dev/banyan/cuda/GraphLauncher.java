@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.type.CudaException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.schedule.Location;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.processes.Exchange;
 import java.util.ArrayList;

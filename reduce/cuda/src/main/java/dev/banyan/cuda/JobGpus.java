@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.reduce.internal.processes.Exchange;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.topology.Machine;

@@ -2,6 +2,10 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.OwnPieces;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
+import dev.banyan.cuda.internal.memory.Ranks;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,6 +1,10 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.OwnPieces;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.processes.Exchange;

@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import dev.banyan.cuda.internal.driver.CallerContext;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.backend.CallerStreams;

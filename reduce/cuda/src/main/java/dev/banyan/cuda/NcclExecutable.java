@@ -1,6 +1,7 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.nccl.internal.NcclOperation;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.Space;

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import java.util.ArrayList;

@@ -9,6 +9,7 @@ import dev.banyan.cuda.internal.driver.DeviceAddress;
 import dev.banyan.cuda.internal.driver.DriverObjects;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import java.lang.foreign.ValueLayout;

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.memory.Blocks;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.type.DataType;

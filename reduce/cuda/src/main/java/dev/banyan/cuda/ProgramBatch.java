@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.reduce.backend.Executable;
 import java.util.ArrayList;
 import java.util.List;

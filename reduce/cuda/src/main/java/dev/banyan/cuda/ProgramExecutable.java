@@ -1,5 +1,6 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,6 +7,7 @@ import dev.banyan.cuda.internal.driver.DriverObjects;
 import dev.banyan.cuda.internal.driver.DriverStream;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.LaunchParameters;
+import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramCall;
 import dev.banyan.cuda.internal.ptx.ProgramStatus;

@@ -1,6 +1,8 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.ptx.ProgramLoop;
 import java.util.ArrayList;
 import java.util.HashMap;

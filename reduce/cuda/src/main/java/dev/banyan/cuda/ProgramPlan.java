@@ -2,6 +2,8 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DriverFunction;
+import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.cuda.internal.memory.TableBlocks;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramLoop;
 import dev.banyan.cuda.internal.ptx.ProgramStatus;

@@ -2,6 +2,7 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.UpdatePtx;
 import dev.banyan.cuda.type.CudaException;

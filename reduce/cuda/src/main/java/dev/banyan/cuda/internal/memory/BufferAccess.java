@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
@@ -21,7 +21,7 @@ import jcuda.driver.JCudaDriver;
  * <p>Cost: some calls of the driver for each pair of a buffer and a device, and for each mapping of a buffer, when they
  * are first seen. Used by one thread at a time.
  */
-final class BufferAccess {
+public final class BufferAccess {
     /**
      * Use of a rank's buffer.
      *
@@ -29,9 +29,9 @@ final class BufferAccess {
      * @param rank the rank
      * @param device that touches it
      */
-    record Use(Space space, int rank, CudaDevice device) {
+    public record Use(Space space, int rank, CudaDevice device) {
         /** Returns where the buffer begins. */
-        long address(long[] inputs, long[] outputs) {
+        public long address(long[] inputs, long[] outputs) {
             return (space == Space.INPUT ? inputs : outputs)[rank];
         }
     }
@@ -51,12 +51,12 @@ final class BufferAccess {
         }
     };
 
-    BufferAccess(DeviceMemory memory) {
+    public BufferAccess(DeviceMemory memory) {
         this.memory = memory;
     }
 
     /** Returns how often the backend's users have freed memory: what was checked before may be other memory now. */
-    long frees() {
+    public long frees() {
         return memory.frees();
     }
 
@@ -69,7 +69,7 @@ final class BufferAccess {
      * @throws IllegalArgumentException if it is no memory of the rank's device, ends too early, or a device cannot be
      *     let to touch it; the message says what to do
      */
-    void check(Use use, long bytes, long[] inputs, long[] outputs) {
+    public void check(Use use, long bytes, long[] inputs, long[] outputs) {
         check(use, bytes, (use.space() == Space.INPUT ? inputs : outputs)[use.rank()]);
     }
 
@@ -79,7 +79,7 @@ final class BufferAccess {
      * @param device of its rank
      * @throws IllegalArgumentException as {@link #check(Use, long, long[], long[])}
      */
-    void check(ParameterUpdate update, CudaDevice device) {
+    public void check(ParameterUpdate update, CudaDevice device) {
         Use read = new Use(Space.INPUT, update.rank(), device);
         Use write = new Use(Space.OUTPUT, update.rank(), device);
         long bytes = update.count() * update.type().bytes();

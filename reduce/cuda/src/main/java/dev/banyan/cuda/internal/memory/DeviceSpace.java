@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use from any thread.
  */
-final class DeviceSpace {
+public final class DeviceSpace {
     private static final DeviceSpace SPACE = new DeviceSpace(
             task -> Thread.ofPlatform().daemon().name("banyan-device-space").start(task));
 
@@ -25,7 +25,7 @@ final class DeviceSpace {
         this.threads = threads;
     }
 
-    static MemorySegment segment(long address, long bytes) {
+    public static MemorySegment segment(long address, long bytes) {
         return SPACE.slice(address, bytes);
     }
 

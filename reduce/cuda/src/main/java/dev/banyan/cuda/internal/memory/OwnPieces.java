@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
@@ -11,7 +11,7 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /** Pieces of memory of this process's devices, which reach each other's memory by the same addresses. */
-final class OwnPieces implements ProgramPieces {
+public final class OwnPieces implements ProgramPieces {
     private record Piece(CudaDevice device, DeviceAddress address, long bytes, boolean lines) {}
 
     private final Ranks ranks;
@@ -19,7 +19,7 @@ final class OwnPieces implements ProgramPieces {
     private final List<Piece> pieces = new ArrayList<>();
 
     /** @param lanes copies to each device */
-    OwnPieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes) {
+    public OwnPieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes) {
         this.ranks = ranks;
         this.lanes = lanes;
     }
@@ -52,7 +52,7 @@ final class OwnPieces implements ProgramPieces {
         return address(piece);
     }
 
-    synchronized long address(int piece) {
+    public synchronized long address(int piece) {
         return pieces.get(piece).address().value();
     }
 

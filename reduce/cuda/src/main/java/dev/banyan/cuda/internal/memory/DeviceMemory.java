@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.CallerContext;
 import dev.banyan.cuda.internal.driver.Cuda;
@@ -30,7 +30,7 @@ import jcuda.driver.JCudaDriver;
  *
  * <p>Safe for use from any thread.
  */
-final class DeviceMemory {
+public final class DeviceMemory {
     private record Allocation(CudaDevice device, long bytes) {}
 
     private final Ranks ranks;
@@ -47,21 +47,21 @@ final class DeviceMemory {
      * @param lanes copies to and from each device
      * @param running whether something runs on the devices, so that the driver would wait before it frees memory
      */
-    DeviceMemory(Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
+    public DeviceMemory(Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
         this.ranks = ranks;
         this.lanes = lanes;
         this.running = running;
     }
 
     /** Allocates zeroed memory of a rank's device, which {@link #free} frees. */
-    MemorySegment allocate(int rank, long bytes) {
+    public MemorySegment allocate(int rank, long bytes) {
         BackendArguments.checkAllocation(rank, ranks.size(), bytes);
         return bytes == 0 ? MemorySegment.NULL : DeviceSpace.segment(allocated(rank, bytes), bytes);
     }
 
     /** Allocates zeroed memory of a rank's device, which the arena frees, or {@link #free} if that comes first. */
     @SuppressWarnings("restricted")
-    MemorySegment allocate(int rank, long bytes, Arena arena) {
+    public MemorySegment allocate(int rank, long bytes, Arena arena) {
         BackendArguments.checkAllocation(rank, ranks.size(), bytes);
         BackendArguments.checkShared(arena);
         if (bytes == 0) {
@@ -98,7 +98,7 @@ final class DeviceMemory {
     }
 
     /** Frees something now, or later where something runs. */
-    void free(IntSupplier memory) {
+    public void free(IntSupplier memory) {
         kept.add(memory);
         freeKept();
     }
@@ -120,7 +120,7 @@ final class DeviceMemory {
     }
 
     /** Copies from the host to a device. */
-    void write(MemorySegment target, MemorySegment source) {
+    public void write(MemorySegment target, MemorySegment source) {
         checkLengths(target, source);
         if (source.byteSize() > 0) {
             CopyLane.of(owner(target), lanes).write(target.address(), source);
@@ -128,7 +128,7 @@ final class DeviceMemory {
     }
 
     /** Copies from a device to the host. */
-    void read(MemorySegment source, MemorySegment target) {
+    public void read(MemorySegment source, MemorySegment target) {
         checkLengths(source, target);
         if (target.byteSize() > 0) {
             CopyLane.of(owner(source), lanes).read(source.address(), target);
@@ -194,7 +194,7 @@ final class DeviceMemory {
      *
      * @return results of the driver
      */
-    List<Integer> free() {
+    public List<Integer> free() {
         List<Integer> results = new ArrayList<>();
         for (long address : List.copyOf(allocations.keySet())) {
             // An automatic arena may free it at the same time.

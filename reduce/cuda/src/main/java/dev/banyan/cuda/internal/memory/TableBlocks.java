@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
@@ -15,11 +15,11 @@ import jcuda.driver.JCudaDriver;
  * Memory of devices for tables of programs. What a closed program gives back is used again: to free it the driver would
  * wait for all that runs. Used by one thread at a time.
  */
-final class TableBlocks {
+public final class TableBlocks {
     private static final long LEAST = 1 << 12;
 
     /** Memory of a device; its length is a power of two. */
-    record Block(CudaDevice device, DeviceAddress address, long bytes) {}
+    public record Block(CudaDevice device, DeviceAddress address, long bytes) {}
 
     private record Kind(CudaDevice device, long bytes) {}
 
@@ -27,7 +27,7 @@ final class TableBlocks {
     private final List<Block> all = new ArrayList<>();
 
     /** Returns memory of at least that length. */
-    Block take(CudaDevice device, long bytes) {
+    public Block take(CudaDevice device, long bytes) {
         long length = Math.max(LEAST, Long.highestOneBit(bytes - 1) << 1);
         Block spare = spares(device, length).poll();
         if (spare != null) {
@@ -44,7 +44,7 @@ final class TableBlocks {
     }
 
     /** Takes back what nothing uses any more. */
-    void give(Block block) {
+    public void give(Block block) {
         spares(block.device(), block.bytes()).push(block);
     }
 
@@ -57,7 +57,7 @@ final class TableBlocks {
      *
      * @return results of the driver
      */
-    List<Integer> free() {
+    public List<Integer> free() {
         List<Integer> results = all.stream()
                 .map(block -> JCudaDriver.cuMemFree(block.address()))
                 .toList();

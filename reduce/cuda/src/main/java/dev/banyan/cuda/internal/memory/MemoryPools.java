@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.CudaLibrary;
 import java.lang.foreign.Arena;

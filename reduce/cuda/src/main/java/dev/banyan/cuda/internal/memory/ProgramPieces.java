@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import java.util.List;
@@ -6,7 +6,7 @@ import java.util.function.Function;
 import jcuda.driver.CUstream;
 
 /** Pieces of the memory of devices that device programs share. Safe for use from any thread. */
-interface ProgramPieces {
+public interface ProgramPieces {
     /**
      * Adds a piece, which is 0 at first and lasts until {@link #free}.
      *

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import java.util.List;
@@ -8,7 +8,7 @@ import java.util.stream.IntStream;
  * The device of each rank. Only the place of ranks of other processes is known: a number of the device that is the same
  * in all processes, 0..p-1, and that differs where processes differ. Safe for use from any thread.
  */
-final class Ranks {
+public final class Ranks {
     private final List<CudaDevice> held;
     private final int first;
     private final int[] places;
@@ -18,46 +18,46 @@ final class Ranks {
      * @param first the first rank of this process
      * @param places the place of each rank of all processes
      */
-    Ranks(List<CudaDevice> held, int first, int[] places) {
+    public Ranks(List<CudaDevice> held, int first, int[] places) {
         this.held = List.copyOf(held);
         this.first = first;
         this.places = places.clone();
     }
 
     /** Returns ranks that this process holds all of. */
-    static Ranks of(List<CudaDevice> devices) {
+    public static Ranks of(List<CudaDevice> devices) {
         List<CudaDevice> distinct = devices.stream().distinct().toList();
         return new Ranks(
                 devices, 0, devices.stream().mapToInt(distinct::indexOf).toArray());
     }
 
     /** Returns the number of ranks of all processes. */
-    int size() {
+    public int size() {
         return places.length;
     }
 
     /** Returns the device of each rank of this process. */
-    List<CudaDevice> held() {
+    public List<CudaDevice> held() {
         return held;
     }
 
     /** Returns the first rank of this process. */
-    int first() {
+    public int first() {
         return first;
     }
 
     /** Returns the device of the first rank of this process, whose context is current during calls. */
-    CudaDevice leader() {
+    public CudaDevice leader() {
         return held.getFirst();
     }
 
     /** Returns whether this process holds a rank. */
-    boolean holds(int rank) {
+    public boolean holds(int rank) {
         return rank >= first && rank < first + held.size();
     }
 
     /** Returns whether this process holds the ranks of a place. */
-    boolean holdsPlace(int place) {
+    public boolean holdsPlace(int place) {
         return IntStream.range(first, first + held.size()).anyMatch(rank -> places[rank] == place);
     }
 
@@ -66,7 +66,7 @@ final class Ranks {
      *
      * @throws IllegalArgumentException if another process holds it
      */
-    CudaDevice get(int rank) {
+    public CudaDevice get(int rank) {
         if (!holds(rank)) {
             throw new IllegalArgumentException("rank " + rank + " is of another process; this one holds ranks " + first
                     + " to " + (first + held.size() - 1));
@@ -75,7 +75,7 @@ final class Ranks {
     }
 
     /** Returns the device of a place of this process. */
-    CudaDevice at(int place) {
+    public CudaDevice at(int place) {
         for (int rank = first; rank < first + held.size(); rank++) {
             if (places[rank] == place) {
                 return get(rank);
@@ -85,17 +85,17 @@ final class Ranks {
     }
 
     /** Returns the number of devices of all processes. */
-    int places() {
+    public int places() {
         return (int) IntStream.of(places).distinct().count();
     }
 
     /** Returns the place of a rank. */
-    int place(int rank) {
+    public int place(int rank) {
         return places[rank];
     }
 
     /** Returns the ranks at a place, for messages. */
-    String ranksOf(int place) {
+    public String ranksOf(int place) {
         List<Integer> ranks = IntStream.range(0, places.length)
                 .filter(rank -> places[rank] == place)
                 .boxed()
@@ -104,7 +104,7 @@ final class Ranks {
     }
 
     /** Returns the greatest number of ranks of a device. */
-    int mostRanksOfADevice() {
+    public int mostRanksOfADevice() {
         return IntStream.of(places)
                 .map(place ->
                         (int) IntStream.of(places).filter(each -> each == place).count())

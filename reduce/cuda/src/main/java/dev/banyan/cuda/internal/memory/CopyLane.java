@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use from any thread. Copies of one device follow each other.
  */
-final class CopyLane {
+public final class CopyLane {
     /** Length of a half of the staging memory: long enough to keep a link busy. */
     private static final int PART_BYTES = 2 << 20;
 
@@ -50,7 +50,7 @@ final class CopyLane {
      * @param timeoutNanos how long one copy of the driver may take
      * @param clock the time, as {@link System#nanoTime()}
      */
-    CopyLane(CudaDevice device, long timeoutNanos, LongSupplier clock) {
+    public CopyLane(CudaDevice device, long timeoutNanos, LongSupplier clock) {
         this.device = device;
         this.timeoutNanos = timeoutNanos;
         this.clock = clock;
@@ -65,7 +65,7 @@ final class CopyLane {
     }
 
     /** Copies from the host and returns when the device has all bytes. */
-    void write(long target, MemorySegment source) {
+    public void write(long target, MemorySegment source) {
         inTurn(source, () -> {
             if (isPinned(source)) {
                 check(
@@ -96,7 +96,7 @@ final class CopyLane {
     }
 
     /** Returns the lane of a device that is known to have one. */
-    static CopyLane of(CudaDevice device, Map<CudaDevice, CopyLane> lanes) {
+    public static CopyLane of(CudaDevice device, Map<CudaDevice, CopyLane> lanes) {
         CopyLane lane = lanes.get(device);
         if (lane == null) {
             throw new IllegalStateException("device " + device.ordinal() + " has no lane for copies");
@@ -150,7 +150,7 @@ final class CopyLane {
     }
 
     /** Fills memory of the device with zeros and returns when that is done. */
-    void clear(DeviceAddress target, long bytes) {
+    public void clear(DeviceAddress target, long bytes) {
         inTurn(MemorySegment.NULL, () -> {
             check(JCudaDriver.cuMemsetD8Async(target, (byte) 0, bytes, stream), "cuMemsetD8Async");
             settle(0);
@@ -158,7 +158,7 @@ final class CopyLane {
     }
 
     /** Sets the words of memory of the device and returns when that is done. */
-    void fill(DeviceAddress target, int value, long words) {
+    public void fill(DeviceAddress target, int value, long words) {
         inTurn(MemorySegment.NULL, () -> {
             check(JCudaDriver.cuMemsetD32Async(target, value, words, stream), "cuMemsetD32Async");
             settle(0);
@@ -166,7 +166,7 @@ final class CopyLane {
     }
 
     /** Returns whether a copy is not known to have ended. */
-    boolean isBusy() {
+    public boolean isBusy() {
         return JCudaDriver.cuStreamQuery(stream) != CUresult.CUDA_SUCCESS;
     }
 
@@ -175,7 +175,7 @@ final class CopyLane {
      *
      * @return results of the driver
      */
-    List<Integer> free() {
+    public List<Integer> free() {
         return objects.free();
     }
 

@@ -1,4 +1,4 @@
-package dev.banyan.cuda;
+package dev.banyan.cuda.internal.memory;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
@@ -12,7 +12,7 @@ import jcuda.driver.JCudaDriver;
  * that is long enough; if none is, a new one of the next power of two, so that all together take less than twice
  * the greatest.
  */
-final class Blocks {
+public final class Blocks {
     private static final long LEAST = 1 << 20;
 
     private record Block(DeviceAddress address, long bytes) {}
@@ -20,17 +20,17 @@ final class Blocks {
     private final CudaDevice device;
     private final List<Block> blocks = new ArrayList<>();
 
-    Blocks(CudaDevice device) {
+    public Blocks(CudaDevice device) {
         this.device = device;
     }
 
     /** Length of the block that holds so many bytes. */
-    static long rounded(long bytes) {
+    public static long rounded(long bytes) {
         return Math.max(LEAST, bytes <= 1 ? 1 : Long.highestOneBit(bytes - 1) << 1);
     }
 
     /** Address of a block of at least that length; 0 for no bytes. */
-    long take(long bytes) {
+    public long take(long bytes) {
         if (bytes == 0) {
             return 0;
         }
@@ -50,7 +50,7 @@ final class Blocks {
     }
 
     /** @param sound whether the device still works; if not, its memory is gone already */
-    void free(boolean sound) {
+    public void free(boolean sound) {
         for (Block block : blocks) {
             int result = JCudaDriver.cuMemFree(block.address());
             if (sound) {
