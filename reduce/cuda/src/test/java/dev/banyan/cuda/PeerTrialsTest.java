@@ -7,6 +7,8 @@ import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.internal.peer.PeerAccess;
+import dev.banyan.cuda.internal.peer.PeerTrials;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.type.PeerRule;
