@@ -1,8 +1,7 @@
 package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.study.measured.ComparedSweep;
 import java.nio.file.Path;
@@ -25,7 +24,7 @@ import picocli.CommandLine.Option;
             "  banyan validate --sweeps ../shared/figures/nccl_tests --report docs/simulator.md",
             "  banyan validate --sweeps all_reduce.txt --machine topo.txt --devices-per-process 8"
         })
-public final class ValidateCommand extends Subcommand {
+public final class ValidateCommand extends ReportCommand {
     @Mixin
     private final SweepOptions sweeps = new SweepOptions();
 
@@ -34,9 +33,6 @@ public final class ValidateCommand extends Subcommand {
             paramLabel = "FILE",
             description = "Write the report to a file, as Markdown, and its rows and constants as CSV beside it.")
     private @Nullable OutputFile report;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Override
     public void run() {
@@ -49,7 +45,7 @@ public final class ValidateCommand extends Subcommand {
             write(new SimulatorDocument(comparisons, found.leftOut()), report.path());
         }
         ValidationReport answer = ValidationReport.of(comparisons, found.leftOut());
-        print(format == OutputFormat.json, found.context(), answer, () -> answer.print(out()));
+        print(found.context(), answer, () -> answer.print(out()));
     }
 
     private static void write(SimulatorDocument document, Path page) {
