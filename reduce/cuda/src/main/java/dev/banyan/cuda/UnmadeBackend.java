@@ -5,6 +5,7 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DriverThreads;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.internal.memory.CopyLane;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashSet;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.internal.peer.PeerMeter;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.cuda.type.PeerRule;

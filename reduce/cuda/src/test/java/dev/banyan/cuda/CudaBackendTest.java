@@ -7,6 +7,8 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.graph.GraphCache;
+import dev.banyan.cuda.internal.graph.Moves;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.CollectiveCall;

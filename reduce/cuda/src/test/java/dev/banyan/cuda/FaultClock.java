@@ -22,7 +22,7 @@ public final class FaultClock implements LongSupplier {
     private volatile long step = TIMEOUT.toNanos();
 
     /** A timeout passes between two looks. */
-    FaultClock(CudaEmulator emulator) {
+    public FaultClock(CudaEmulator emulator) {
         this(emulator, null);
     }
 
@@ -37,7 +37,7 @@ public final class FaultClock implements LongSupplier {
     }
 
     /** Sets the time that passes between two looks. */
-    void goBy(Duration time) {
+    public void goBy(Duration time) {
         step = time.toNanos();
     }
 

@@ -1,0 +1,5 @@
+/** Memory of devices: which rank is where, what a backend allocates, copies to and from the host, and the buffers of callers. */
+@NullMarked
+package dev.banyan.cuda.internal.memory;
+
+import org.jspecify.annotations.NullMarked;
