@@ -11,7 +11,6 @@ import dev.banyan.schedule.internal.algorithm.ScheduleLoads;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
@@ -24,7 +23,7 @@ class MscclExample {
     /** Writes a schedule to the file that is named, reads it back and prints its rate. */
     public static void main(String[] args) throws IOException {
         Path file = Path.of(args[0]);
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Machine machine = Machine.preset("p3.16xlarge");
         Forest forest = new KernighanLin().generate(LinkMatrix.of(machine), 0, 1, 2, 3, 4, 5, 6, 7);
         int chunks = MscclRequests.equalChunks(forest, MscclRequests.USUAL_LIMIT);
         Schedule schedule = new ForestAlgorithm("multi-tree", forest)

@@ -7,16 +7,16 @@ import dev.banyan.cli.calibrate.ValidateCommand;
 import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.diagnose.DiagnoseCommand;
+import dev.banyan.cli.export.ExportCommand;
 import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
-import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.CheckedOutput;
 import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.page.PageCommand;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.cli.probe.ProbeCommand;
 import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.topo.TopoCommand;
@@ -24,6 +24,7 @@ import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.trees.TreeChoice;
 import dev.banyan.cli.trees.TreesCommand;
 import dev.banyan.cli.tune.TuneCommand;
+import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -61,6 +62,7 @@ final class BanyanCommand extends Subcommand {
             TreesCommand.class,
             CompareCommand.class,
             BoundCommand.class,
+            ExportCommand.class,
             PageCommand.class,
             BenchCommand.class,
             TuneCommand.class,

@@ -18,7 +18,7 @@ import dev.banyan.kvstore.StoreSettings;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -51,7 +51,7 @@ class GpuBatchesTest {
 
     private final CudaEmulator emulator = CudaEmulator.load();
     private final Communicator gpus = Communicator.onGpus(
-            Presets.find("p3.8xlarge").orElseThrow(),
+            Machine.preset("p3.8xlarge"),
             Config.defaults(),
             IntStream.range(0, GPUS).toArray());
     private final GpuBatches batches = new GpuBatches(gpus);

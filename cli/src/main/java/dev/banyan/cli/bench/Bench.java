@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
-import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.schedule.plan.Platform;
+import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
 
 /** Runs what {@code bench} is asked for on one machine, and reports it. */

@@ -8,11 +8,9 @@ import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankBackend;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
@@ -24,8 +22,9 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -136,8 +135,7 @@ public final class SelftestCommand extends Subcommand {
     /** The right results do not depend on the machine; the links of this one make trees of every kind. */
     private Machine standIn(int ranks) {
         checkNumber(ranks);
-        return Presets.find(ranks > 8 ? "dgx-2" : "p3.16xlarge")
-                .orElseThrow()
+        return Machine.preset(ranks > 8 ? "dgx-2" : "p3.16xlarge")
                 .subset(IntStream.range(0, ranks).toArray());
     }
 

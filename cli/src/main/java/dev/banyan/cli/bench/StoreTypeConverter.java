@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.input.Names;
 import dev.banyan.kvstore.StoreType;
+import dev.banyan.study.text.Names;
 import java.util.Arrays;
 import java.util.function.UnaryOperator;
 import picocli.CommandLine.ITypeConverter;

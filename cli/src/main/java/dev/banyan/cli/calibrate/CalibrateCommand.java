@@ -1,7 +1,5 @@
 package dev.banyan.cli.calibrate;
 
-import dev.banyan.cli.gpuday.DayFolder;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
@@ -10,13 +8,17 @@ import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.gpuday.DayConstants;
+import dev.banyan.gpuday.DayFolder;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.Calibration;
 import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
+import dev.banyan.study.text.FigureText;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.option.MatrixUnit;

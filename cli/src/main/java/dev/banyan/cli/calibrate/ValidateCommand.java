@@ -4,6 +4,7 @@ import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.study.measured.ComparedSweep;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -36,8 +37,7 @@ public final class ValidateCommand extends Subcommand {
     @Override
     public void run() {
         SweepOptions.Found found = sweeps.read();
-        List<Comparison> comparisons =
-                found.sweeps().stream().map(Comparison::of).toList();
+        List<ComparedSweep> comparisons = found.sweeps();
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));

@@ -1,12 +1,21 @@
 package dev.banyan.cli.compare;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
+import dev.banyan.msccl.MscclReader;
+import dev.banyan.study.compare.Comparison;
+import dev.banyan.study.compare.ImportedSchedule;
+import dev.banyan.study.machine.ChosenMachine;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -63,13 +72,13 @@ public final class CompareCommand extends Subcommand {
         int[] forwarding = relays.required(chosen);
         List<ImportedSchedule> imported =
                 schedules.stream().map(file -> imported(file, chosen)).toList();
-        CompareReport report;
-        try (Progress progress = Progress.start("compare", CompareReport.STEPS, err())) {
-            report = CompareReport.of(chosen, forwarding, imported, progress);
+        Comparison report;
+        try (Progress progress = Progress.start("compare", Comparison.STEPS, err())) {
+            report = Comparison.of(chosen, forwarding, imported, progress::step);
         }
         print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            report.print(out(), format);
+            new CompareTable(report).print(out(), format);
         });
     }
 
@@ -77,7 +86,7 @@ public final class CompareCommand extends Subcommand {
         if (!Files.exists(file)) {
             throw wrong("--schedule: no file is called '" + file + "'");
         }
-        ImportedSchedule imported = ImportedSchedule.read(file);
+        ImportedSchedule imported = read(file);
         int ranks = imported.schedule().ranks();
         int devices = chosen.machine().size();
         if (ranks != devices) {
@@ -87,5 +96,22 @@ public final class CompareCommand extends Subcommand {
                             : "; name " + ranks + " by --devices, in the order of its ranks"));
         }
         return imported;
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @throws UncheckedIOException if it can't be read
+     * @throws dev.banyan.InputException if it is not a right MSCCL algorithm
+     */
+    private static ImportedSchedule read(Path file) {
+        try (InputStream in = new ByteArrayInputStream(BoundedInput.USUAL.bytes(file))) {
+            return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
+        } catch (UnreadableFileException e) {
+            throw new UncheckedIOException(
+                    "--schedule: " + file + ": " + e.reason() + "; name a file of an MSCCL algorithm", e);
+        } catch (IOException e) {
+            throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
+        }
     }
 }

@@ -2,10 +2,16 @@ package dev.banyan.cli.diagnose;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.calibrate.SweepOptions;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.study.diagnosis.Advice;
+import dev.banyan.study.diagnosis.LogDiagnosis;
+import dev.banyan.study.diagnosis.SweepDiagnosis;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.NcclLogReader;
 import java.io.PrintWriter;
@@ -64,9 +70,10 @@ public final class DiagnoseCommand extends Subcommand {
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
+        Execution execution = CudaBackendProvider.execution(Config.defaults());
         Report report = new Report(
                 found.sweeps().stream()
-                        .map(sweep -> SweepDiagnosis.of(sweep, read))
+                        .map(sweep -> SweepDiagnosis.of(sweep, read, execution))
                         .toList(),
                 read == null
                         ? null

@@ -1,17 +1,20 @@
 package dev.banyan.cli.figures;
 
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
-import dev.banyan.cli.plot.Picture;
-import dev.banyan.cli.plot.PlotFile;
+import dev.banyan.page.chart.Picture;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.figures.ArrayBound;
+import dev.banyan.study.figures.InFlight;
+import dev.banyan.study.figures.Speedups;
+import dev.banyan.study.figures.Throughput;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -64,7 +67,7 @@ public final class FiguresCommand extends Subcommand {
     @Override
     public void run() {
         Path folder = folder();
-        Machine machine = Presets.find(MACHINE).orElseThrow();
+        Machine machine = Machine.preset(MACHINE);
         Profile constants = profile == null ? Profiles.of(machine) : profile;
         int steps = InFlight.steps() + ArrayBound.steps() + Speedups.steps();
         InFlight inFlight;
@@ -76,10 +79,11 @@ public final class FiguresCommand extends Subcommand {
             speedups = Speedups.of(machine, constants, progress::step);
         }
         List<WrittenFile> written = new ArrayList<>();
-        List<String> page = new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).lines();
-        text(folder.resolve("figures.md"), page, "page", written);
-        picture(folder, "in-flight", inFlight.picture(), written);
-        picture(folder, "array-bound", arrayBound.picture(), written);
+        Path page = folder.resolve("figures.md");
+        TextFile.write(page, new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).text());
+        written.add(new WrittenFile(page.toString(), "page"));
+        picture(folder, "in-flight", Pictures.of(inFlight), written);
+        picture(folder, "array-bound", Pictures.of(arrayBound), written);
         text(folder.resolve("in-flight.csv"), inFlight.csv(), "data", written);
         text(folder.resolve("array-bound.csv"), arrayBound.csv(), "data", written);
         text(folder.resolve("speed-ups.csv"), speedups.csv(), "data", written);
@@ -124,7 +128,7 @@ public final class FiguresCommand extends Subcommand {
 
     private static void picture(Path folder, String name, Picture picture, List<WrittenFile> written) {
         Path file = folder.resolve(name + ".svg");
-        picture.write(new PlotFile(file));
+        new PlotFile(file).write(picture);
         written.add(new WrittenFile(file.toString(), "picture"));
     }
 }

@@ -3,6 +3,7 @@ package dev.banyan.cli.gpuday;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.gpuday.DayPart;
 import dev.banyan.gpuday.Effort;
+import dev.banyan.gpuday.RecordLines;
 import dev.banyan.gpuday.SkippedException;
 import java.time.Duration;
 import java.util.Map;

@@ -11,7 +11,6 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -55,8 +54,7 @@ final class WriteStress {
     }
 
     private void run(String ranks, int... gpus) {
-        Machine machine = Presets.find("p3.16xlarge")
-                .orElseThrow()
+        Machine machine = Machine.preset("p3.16xlarge")
                 .subset(IntStream.range(0, gpus.length).toArray());
         long elements = 0;
         long wrong = 0;

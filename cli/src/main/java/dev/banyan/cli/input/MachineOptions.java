@@ -1,6 +1,8 @@
 package dev.banyan.cli.input;
 
 import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;
@@ -240,7 +242,7 @@ public final class MachineOptions {
             case ThisMachine.Missing missing -> why = missing.remark();
         }
         return ChosenMachine.whole(
-                Presets.find(DEFAULT_PRESET).orElseThrow(),
+                Machine.preset(DEFAULT_PRESET),
                 why + ": taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
     }
 

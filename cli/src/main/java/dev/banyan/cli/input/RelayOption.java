@@ -1,5 +1,7 @@
 package dev.banyan.cli.input;
 
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.RelayChoice;
 import java.util.Locale;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;

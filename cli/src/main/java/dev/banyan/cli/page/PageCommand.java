@@ -1,7 +1,5 @@
 package dev.banyan.cli.page;
 
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
@@ -16,10 +14,11 @@ import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.page.MachinePage;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
-import dev.banyan.page.study.ModelGradients;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.nio.file.Path;
 import java.util.List;
@@ -86,13 +85,9 @@ public final class PageCommand extends Subcommand {
                 .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
                 .toList();
         OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
-        List<ModelGradients> models = Workload.small().stream()
-                .map(workload -> new ModelGradients(workload.name(), workload.elements()))
-                .toList();
         Config config = Config.load();
         Profile constants = profile == null ? Profiles.of(shown) : profile;
-        NcclCurve nccl = NcclCurve.of(shown, constants);
-        PageStudy study = new PageStudy(shown, config, constants, CudaBackendProvider.execution(config));
+        PageStudy study = new PageStudy(chosen, config, constants, CudaBackendProvider.execution(config));
         List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
                 .toList();
         if (format == OutputFormat.json) {
@@ -101,15 +96,13 @@ public final class PageCommand extends Subcommand {
             remark(chosen.remark(), warnings);
         }
         PageModel model;
+        List<Workload> models = Workload.small();
         try (Progress progress = Progress.start("page", study.parts(models.size()), err())) {
             model = study.run(
                     Objects.requireNonNullElse(
                             PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
-                    new PrintedLimits(chosen),
-                    Stream.concat(nccl.curves().stream(), measured.stream()).toList(),
+                    measured,
                     models,
-                    Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
-                            .toList(),
                     progress::step);
         }
         TextFile.write(file.path(), MachinePage.html(model));

@@ -1,6 +1,5 @@
 package dev.banyan.cli.probe;
 
-import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
@@ -11,6 +10,7 @@ import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.topo.TopoReport;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.peer.PeerMeter;
+import dev.banyan.study.text.ByteSize;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;

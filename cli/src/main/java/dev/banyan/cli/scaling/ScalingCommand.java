@@ -1,18 +1,20 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.cluster.ComputeRate;
 import dev.banyan.study.cluster.Fabric;
 import dev.banyan.study.cluster.Minsky;
+import dev.banyan.study.cluster.Setup;
+import dev.banyan.study.text.Names;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.nio.file.Files;
@@ -114,7 +116,7 @@ public final class ScalingCommand extends Subcommand {
         Map<String, Machine> machines = new LinkedHashMap<>();
         machines.put(Minsky.NAME, Minsky.machine());
         for (String preset : Presets.names()) {
-            machines.put(preset.toLowerCase(Locale.ROOT), Presets.find(preset).orElseThrow());
+            machines.put(preset.toLowerCase(Locale.ROOT), Machine.preset(preset));
         }
         return Names.find("machine", machines, name);
     }
@@ -135,8 +137,8 @@ public final class ScalingCommand extends Subcommand {
             }
         }
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
-        scaling.picture().write(picture);
-        TextFile.write(file.path(), scaling.lines(name(page, ".svg")));
+        picture.write(scaling.picture());
+        TextFile.write(file.path(), scaling.text(name(page, ".svg")));
         print(
                 format == OutputFormat.json,
                 RunContext.of(machine).with(Profiles.of(machine).name()),

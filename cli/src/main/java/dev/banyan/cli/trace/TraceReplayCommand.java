@@ -1,6 +1,5 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
@@ -12,6 +11,7 @@ import dev.banyan.schedule.plan.Platform;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulator;
+import dev.banyan.study.machine.ChosenMachine;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;

@@ -1,9 +1,9 @@
 package dev.banyan.cli.trace;
 
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.dlc.internal.statistics.DlcStatistics;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -53,7 +53,7 @@ final class TraceStatsCommand extends Subcommand {
         DlcStatistics statistics = DlcStatistics.of(files.read());
         StatsReport report = StatsReport.of(statistics);
         if (plot != null) {
-            StatsPicture.of(statistics).write(plot);
+            plot.write(StatsPicture.of(statistics));
         }
         print(format == OutputFormat.json, RunContext.NONE, report, () -> report.print(out()));
     }

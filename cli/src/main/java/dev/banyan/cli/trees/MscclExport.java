@@ -1,7 +1,5 @@
 package dev.banyan.cli.trees;
 
-import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.msccl.MscclOptions;
 import dev.banyan.msccl.MscclRequests;
 import dev.banyan.msccl.MscclWriter;
@@ -11,6 +9,9 @@ import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
 import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
 import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.PlannedTrees;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.packing.PackedTree;
 import java.util.List;

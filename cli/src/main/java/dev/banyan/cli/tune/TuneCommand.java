@@ -5,21 +5,17 @@ import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankSite;
-import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.bench.workload.WorkloadOption;
-import dev.banyan.cli.compare.SimulatedNccl;
-import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
@@ -32,6 +28,14 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.tune.IterationTimes;
+import dev.banyan.study.tune.SimulatedTrials;
+import dev.banyan.study.tune.Trials;
+import dev.banyan.study.tune.Tuner;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -265,8 +269,7 @@ public final class TuneCommand extends Subcommand {
                             .gbs()
                             .doubleValue()
                     : null;
-            TunePicture.of(place(group), group.size(), collective, report.sizes(), bound)
-                    .write(plot);
+            plot.write(TunePicture.of(place(group), group.size(), collective, report.sizes(), bound));
         }
         PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));

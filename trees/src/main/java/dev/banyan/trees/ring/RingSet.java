@@ -78,6 +78,19 @@ public record RingSet(Network network, List<Ring> rings, BigFraction rateGbs) {
         return rings.isPresent() || !network.joinedByNvlink() ? rings : of(Network.ofAllLinks(machine, group));
     }
 
+    /**
+     * Returns rings of equal shares over the same links, of which several may be the same: what runtimes need that split
+     * data evenly. The fewest that are nearly as fast as these, or else the fastest that were found. Deterministic.
+     *
+     * @param most most rings, at least 1
+     */
+    public RingSet ofEqualShares(int most) {
+        if (most < 1) {
+            throw new IllegalArgumentException("at most " + most + " rings of equal shares; at least 1 is needed");
+        }
+        return new EqualRings(network).find(this, most);
+    }
+
     /** A set whose rate follows from its rings' shares. */
     static RingSet of(Network network, List<Ring> rings) {
         LinkLoads loads = new LinkLoads(network);

@@ -2,17 +2,17 @@ package dev.banyan.cli.bench.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.bench.call.Meter;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Json;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Platform;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
@@ -115,7 +115,7 @@ public final class Reporter {
      */
     public void draw(String where, List<Row> rows, @Nullable Double boundGbs) {
         if (plot != null) {
-            SweepPicture.of(where, rows, boundGbs).write(plot);
+            plot.write(SweepPicture.of(where, rows, boundGbs));
         }
     }
 

@@ -1,11 +1,11 @@
 package dev.banyan.cli.bench.report;
 
 import dev.banyan.cli.bench.call.Call;
-import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.ChartCurve;
-import dev.banyan.cli.plot.LineChart;
-import dev.banyan.cli.plot.Picture;
-import dev.banyan.cli.plot.Scale;
+import dev.banyan.page.chart.Axis;
+import dev.banyan.page.chart.ChartCurve;
+import dev.banyan.page.chart.LineChart;
+import dev.banyan.page.chart.Picture;
+import dev.banyan.page.chart.Scale;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

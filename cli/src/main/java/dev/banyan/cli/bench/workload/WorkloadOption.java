@@ -1,7 +1,8 @@
 package dev.banyan.cli.bench.workload;
 
-import dev.banyan.cli.input.ByteSize;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;

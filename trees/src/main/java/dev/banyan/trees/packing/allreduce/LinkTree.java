@@ -54,12 +54,12 @@ final class LinkTree implements Column {
 
     /** Returns the number of links, one less than ranks. */
     @Override
-    public int wiresUsed() {
+    public int rowsUsed() {
         return links.length;
     }
 
     @Override
-    public int wire(int index) {
+    public int row(int index) {
         return links[index];
     }
 

@@ -92,7 +92,7 @@ final class TreeShape {
      */
     long cost(PricedPaths paths) {
         long sum = 0;
-        boolean both = !paths.wires().areLinks();
+        boolean both = !paths.rows().areLinks();
         for (int rank = 0; rank < up.length; rank++) {
             if (up[rank] >= 0) {
                 long upwards = paths.cost(rank, up[rank]);

@@ -1,0 +1,17 @@
+package dev.banyan.cli.export;
+
+import java.util.List;
+
+/**
+ * A file and what its user should know.
+ *
+ * @param file the file's contents
+ * @param use lines for a shell that make a program use the file
+ * @param remarks sentences about it
+ */
+record ExportedText(String file, List<String> use, List<String> remarks) {
+    ExportedText {
+        use = List.copyOf(use);
+        remarks = List.copyOf(remarks);
+    }
+}

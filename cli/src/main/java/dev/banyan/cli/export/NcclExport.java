@@ -1,0 +1,141 @@
+package dev.banyan.cli.export;
+
+import dev.banyan.export.NcclGraph;
+import dev.banyan.export.NcclSearch;
+import dev.banyan.export.RcclTrees;
+import dev.banyan.export.RingChannels;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.ring.RingSet;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rings of a machine for NCCL and RCCL, and what to expect of them.
+ *
+ * @param machine the devices that take part
+ * @param channels their rings
+ */
+record NcclExport(Machine machine, RingChannels channels) {
+    /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
+    private static final List<Double> SOCKETS = List.of(10.0, 32.0);
+
+    /** @throws IllegalStateException if no ring joins the devices */
+    static NcclExport of(ChosenMachine chosen, int mostChannels) {
+        RingSet rings = RingSet.of(chosen.whole(), chosen.devices())
+                .orElseThrow(() -> new IllegalStateException("no ring joins the devices of "
+                        + chosen.machine().name() + ", so that there is nothing to write; let NCCL search by itself"));
+        return new NcclExport(chosen.machine(), RingChannels.of(rings, mostChannels));
+    }
+
+    /** Returns why such a file is of no use here, or null. */
+    @Nullable
+    String uselessness() {
+        return channels.anyOrderIsAsGood()
+                ? "every ring is as good as any other here, since all devices have the same links to the same switches;"
+                        + " NCCL's own search finds as much"
+                : null;
+    }
+
+    /**
+     * The graph file.
+     *
+     * @param path where it will lie, as a shell takes it
+     * @param assumed what NCCL assumes between sockets in GB/s, or null if that is not known
+     */
+    ExportedText graph(String path, @Nullable Double assumed) {
+        NcclGraph graph = NcclGraph.of(machine, channels);
+        List<String> use = new ArrayList<>();
+        use.add("export NCCL_GRAPH_FILE=" + path);
+        List<String> remarks = new ArrayList<>(rates());
+        remarks.addAll(gain(assumed));
+        if (List.of("PHB", "SYS").contains(graph.type())) {
+            use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
+        }
+        remarks.add(
+                "A communicator over fewer or other GPUs fails (\"dev N not found\"), and the variable holds for all"
+                        + " communicators of a process; devices have the numbers of nvidia-smi, which a container may"
+                        + " change");
+        remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints \""
+                + channels.orders().size() + " channels loaded from XML graph\"");
+        return new ExportedText(graph.xml(), use, remarks);
+    }
+
+    /** The variables of RCCL. */
+    ExportedText variables() {
+        String rings = "export NCCL_RINGS=\"" + RcclTrees.rings(machine, channels) + "\"\n";
+        List<String> remarks = new ArrayList<>(rates());
+        remarks.add("RCCL skips rings over another number of devices than a communicator has");
+        boolean inOrder = IntStream.range(0, machine.size())
+                .allMatch(rank -> machine.devices().get(rank).name().equals("GPU" + rank));
+        String trees = "";
+        if (inOrder) {
+            RcclTrees packed = RcclTrees.of(channels);
+            trees = "# export RCCL_TREES=\"" + packed.value() + "\"\n";
+            remarks.add("RCCL_TREES, in place of NCCL_RINGS, makes every allreduce take trees: "
+                    + Numbers.gbs(packed.algbw()) + " algbw by the links, with fewer hops; rank i must be device i");
+        } else {
+            remarks.add("RCCL_TREES numbers ranks, so it is left out for a part of the devices or another order");
+        }
+        remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints the rings and trees");
+        return new ExportedText(rings + trees, List.of(), remarks);
+    }
+
+    private List<String> rates() {
+        List<String> remarks = new ArrayList<>();
+        int n = machine.size();
+        remarks.add(channels.orders().size() + " channels of " + Numbers.gbs(channels.channelGbs()) + " between " + n
+                + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
+                + Numbers.gbs(channels.algbw().doubleValue() * 2 * (n - 1) / n) + " busbw for an allreduce");
+        if (channels.loss() > 0) {
+            remarks.add(Numbers.format(
+                    "Equal channels lose %.1f%% of the %s that rings of any shares carry",
+                    100 * channels.loss(), Numbers.gbs(channels.planned())));
+        }
+        return remarks;
+    }
+
+    private List<String> gain(@Nullable Double assumed) {
+        if (!NcclSearch.matters(channels)) {
+            return List.of(
+                    "NCCL's own search probably finds rings as fast, since these do not cross between sockets; the"
+                            + " file fixes their number and order");
+        }
+        double busbw = channels.channelGbs() * channels.orders().size();
+        List<NcclSearch> searches = (assumed == null ? SOCKETS : List.of(assumed))
+                .stream().flatMap(gbs -> NcclSearch.of(machine, gbs).stream()).toList();
+        double least = searches.stream()
+                .mapToDouble(search -> busbw / search.linksGbs())
+                .min()
+                .orElse(1);
+        double most = searches.stream()
+                .mapToDouble(search -> busbw / search.oneChannelGbs())
+                .max()
+                .orElse(1);
+        List<String> remarks = new ArrayList<>();
+        remarks.add("NCCL's own search would probably find "
+                + searches.stream()
+                        .map(search ->
+                                Numbers.count(search.channels(), "channel") + " of " + Numbers.gbs(search.channelGbs()))
+                        .distinct()
+                        .collect(Collectors.joining(" to "))
+                + (assumed == null
+                        ? ", as it assumes 10 to 32 GB/s between two sockets (--nccl-socket-gbs states it)"
+                        : ""));
+        remarks.add(Numbers.format(
+                "Expected gain of large calls: %.1f to %.1f times, predicted and not measured: the most if NCCL runs"
+                        + " one channel at the speed that it counts, as its logs on such machines show",
+                Math.max(1, least), Math.max(1, most)));
+        boolean throughHost = IntStream.range(0, machine.size() * machine.size())
+                .anyMatch(pair -> NoPeerAccess.between(machine, pair / machine.size(), pair % machine.size()));
+        if (throughHost) {
+            remarks.add("Some pairs have no peer access and go through host memory, which rings change little");
+        }
+        return remarks;
+    }
+}

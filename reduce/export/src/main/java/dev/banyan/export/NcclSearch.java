@@ -1,0 +1,87 @@
+package dev.banyan.export;
+
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.ring.RingSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/**
+ * A model of the rings that NCCL's own search probably finds: the best rings on the links as NCCL counts them, in
+ * channels of the speeds that NCCL tries. NCCL counts PCIe as Banyan does, and between sockets a constant per CPU family
+ * ({@code src/graph/topo.h}, 2.30.7: 6 to 40 GB/s), which may be far from the truth. On two Zen 5 sockets with eight GPUs
+ * the model gives two channels of 15 GB/s, as NCCL's log does (NVIDIA/nccl#2127).
+ *
+ * @param channels number of rings, each one way around
+ * @param channelGbs the speed that NCCL counts for each, in GB/s
+ * @param linksGbs busbw at which the machine's links are full with these rings, in GB/s
+ */
+public record NcclSearch(int channels, double channelGbs, double linksGbs) {
+    /** Across sockets NCCL finds a ring each way at most. */
+    private static final int MOST_CHANNELS = 2;
+
+    private static final List<Double> SPEEDS =
+            List.of(60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.4, 1.2);
+
+    /** Returns whether some of the rings cross from one socket to another, where NCCL's count may be far off. */
+    public static boolean matters(RingChannels channels) {
+        return IntStream.range(0, channels.network().arcs())
+                .anyMatch(arc -> channels.network().kind(arc) == Link.Kind.SOCKET);
+    }
+
+    /**
+     * Models the search over all devices of a machine.
+     *
+     * @param socketGbs the bandwidth between sockets that NCCL assumes, in GB/s one way
+     * @return empty if no ring joins the devices
+     */
+    public static Optional<NcclSearch> of(Machine machine, double socketGbs) {
+        Machine counted = new Machine(
+                machine.name(),
+                machine.devices(),
+                machine.hubs(),
+                machine.links().stream()
+                        .map(link -> link.kind() == Link.Kind.SOCKET
+                                ? new Link(
+                                        link.a(),
+                                        link.b(),
+                                        link.kind(),
+                                        link.lanes(),
+                                        socketGbs,
+                                        socketGbs,
+                                        link.latencyUs())
+                                : link)
+                        .toList(),
+                machine.nics(),
+                machine.warnings());
+        int[] all = IntStream.range(0, machine.size()).toArray();
+        Optional<RingSet> real = RingSet.of(machine, all);
+        return real.flatMap(_ -> RingSet.of(counted, all)).map(rings -> of(rings, real.get()));
+    }
+
+    private static NcclSearch of(RingSet counted, RingSet real) {
+        int n = counted.network().ranks();
+        double factor = 2.0 * (n - 1) / n;
+        double whole = counted.rateGbs().doubleValue() * factor;
+        double speed = 0;
+        int channels = 0;
+        for (double candidate : SPEEDS) {
+            int fit = (int) Math.min(MOST_CHANNELS, whole / candidate + 1e-9);
+            // Of equal sums NCCL takes a ring each way rather than one of twice the speed.
+            if (fit * candidate > channels * speed || (fit * candidate == channels * speed && channels == 1)) {
+                speed = candidate;
+                channels = fit;
+            }
+        }
+        RingChannels rated = RingChannels.rated(
+                real.network(),
+                RingChannels.of(counted, NcclLimits.ANY.channels()).orders());
+        return new NcclSearch(channels, speed, rated.algbw().doubleValue() * factor);
+    }
+
+    /** Returns the busbw of a single channel at the speed that NCCL counts, or the links' if that is less, in GB/s. */
+    public double oneChannelGbs() {
+        return Math.min(channelGbs, linksGbs);
+    }
+}

@@ -1,0 +1,174 @@
+package dev.banyan.export;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
+import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.option.MatrixUnit;
+import dev.banyan.topology.option.StatedSpeeds;
+import dev.banyan.trees.ring.RingSet;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Graph files, read by the rules of NCCL's parser. */
+class NcclGraphTest {
+    private static final int CHANNELS = 16;
+
+    @Test
+    void everyMachineGetsPermutationsThatCarryWhatTheRingsCarry() throws IOException {
+        List<Double> losses = new ArrayList<>();
+        for (Machine machine : SampleMachines.of(300)) {
+            RingSet.of(machine, IntStream.range(0, machine.size()).toArray()).ifPresent(rings -> {
+                RingChannels channels = RingChannels.of(rings, CHANNELS);
+                losses.add(channels.loss());
+                check(machine, channels, NcclGraph.of(machine, channels));
+            });
+        }
+        assertThat(losses).hasSizeGreaterThan(250).allMatch(loss -> loss < 0.05);
+        // On two AMD machines no few equal rings fill links of 46 GB/s beside PCIe, or of one, two and four lanes.
+        assertThat(losses).filteredOn(loss -> loss > 0.03).hasSizeLessThanOrEqualTo(4);
+    }
+
+    /** Eight GPUs on PCIe gen5, four behind each of two AMD sockets, pairs on switches. */
+    @Test
+    void betweenTwoSocketsTheRingsCarryWhatPcieCarries() {
+        Machine machine = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, 64, ""))
+                .read("topo.txt", new ByteArrayInputStream(topology().getBytes(StandardCharsets.UTF_8)));
+        RingSet rings = RingSet.of(machine, IntStream.range(0, 8).toArray()).orElseThrow();
+        RingChannels channels = RingChannels.of(rings, CHANNELS);
+        double busbw = channels.channelGbs() * channels.orders().size();
+        assertThat(busbw).isCloseTo(48, within(1e-9));
+        assertThat(NcclGraph.of(machine, channels).type()).isEqualTo("SYS");
+        // Zen 5 as NCCL counts it: its log shows two channels of 15 GB/s, and that it runs one and a copy of it.
+        NcclSearch search = NcclSearch.of(machine, 32).orElseThrow();
+        assertThat(search).isEqualTo(new NcclSearch(2, 15, search.linksGbs()));
+        assertThat(busbw / search.oneChannelGbs()).isGreaterThanOrEqualTo(2.4);
+        assertThat(NcclSearch.matters(channels)).isTrue();
+        assertThat(channels.anyOrderIsAsGood()).isFalse();
+    }
+
+    private static String topology() {
+        StringBuilder text = new StringBuilder();
+        IntStream.range(0, 8).forEach(gpu -> text.append("\tGPU").append(gpu));
+        for (int a = 0; a < 8; a++) {
+            text.append("\nGPU").append(a);
+            for (int b = 0; b < 8; b++) {
+                text.append('\t').append(a == b ? "X" : a / 2 == b / 2 ? "PIX" : a / 4 == b / 4 ? "NODE" : "SYS");
+            }
+        }
+        return text.append('\n').toString();
+    }
+
+    @Test
+    void aroundSwitchesAnyOrderIsAsGood() {
+        for (Machine machine : Presets.all()) {
+            RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
+                    .ifPresent(rings -> assertThat(
+                                    RingChannels.of(rings, CHANNELS).anyOrderIsAsGood())
+                            .as(machine.name())
+                            .isEqualTo(machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH)));
+        }
+    }
+
+    @Test
+    void limitsFollowTheVersion() {
+        assertThat(NcclLimits.of("2.25.0")).isEqualTo(NcclLimits.ANY);
+        assertThat(NcclLimits.of("2.25.1+cuda12").channelsOf(8)).isEqualTo(32);
+        assertThat(NcclLimits.of("2.30").elements()).isEqualTo(65_536);
+        assertThat(NcclLimits.ANY.channelsOf(1000)).isEqualTo(2);
+        assertThatThrownBy(() -> NcclLimits.of("new")).hasMessageContaining("write e.g. 2.27.5");
+    }
+
+    @Test
+    void treesOfRcclAreBinaryAndReachAllRanks() {
+        for (String name : List.of("mi300x8", "p3.16xlarge", "pcie-8", "pcie-4")) {
+            Machine machine = Machine.preset(name);
+            RingSet rings = RingSet.of(
+                            machine, IntStream.range(0, machine.size()).toArray())
+                    .orElseThrow();
+            checkTrees(machine, RcclTrees.of(RingChannels.of(rings, CHANNELS)));
+        }
+    }
+
+    private static void checkTrees(Machine machine, RcclTrees trees) {
+        for (String tree : trees.value().split("\\|")) {
+            assertThat(Arrays.stream(tree.split("[()]+"))
+                            .filter(rank -> !rank.isEmpty())
+                            .map(Integer::valueOf)
+                            .sorted())
+                    .isEqualTo(IntStream.range(0, machine.size()).boxed().toList());
+            assertThat(mostChildren(tree)).isBetween(1, 2);
+        }
+    }
+
+    private static int mostChildren(String tree) {
+        Deque<Integer> children = new ArrayDeque<>(List.of(0));
+        int most = 0;
+        for (char c : tree.toCharArray()) {
+            if (c == '(') {
+                children.push(0);
+            } else if (c == ')') {
+                most = Math.max(most, children.pop());
+                children.push(children.pop() + 1);
+            }
+        }
+        return most;
+    }
+
+    private static void check(Machine machine, RingChannels channels, NcclGraph graph) {
+        NcclParser.Element root = NcclParser.parse(graph.xml());
+        assertThat(root.name()).isEqualTo("graphs");
+        assertThat(root.attributes()).containsEntry("version", "1");
+        assertThat(root.children()).hasSize(2);
+        List<Integer> devices = IntStream.range(0, machine.size())
+                .mapToObj(rank -> NcclGraph.number(machine, rank))
+                .sorted()
+                .toList();
+        for (int id = 0; id < 2; id++) {
+            NcclParser.Element element = root.children().get(id);
+            assertThat(element.attributes().keySet())
+                    .contains(
+                            "id",
+                            "pattern",
+                            "crossnic",
+                            "nchannels",
+                            "speedintra",
+                            "speedinter",
+                            "typeintra",
+                            "typeinter",
+                            "samechannels");
+            assertThat(element.number("id")).isEqualTo(id);
+            assertThat(element.number("pattern")).isEqualTo(id == 0 ? 4 : 1);
+            assertThat(element.number("nchannels"))
+                    .isEqualTo(element.children().size())
+                    .isEqualTo(channels.orders().size())
+                    .isBetween(2, CHANNELS);
+            assertThat(element.decimal("speedintra")).isPositive();
+            for (NcclParser.Element channel : element.children()) {
+                assertThat(channel.children())
+                        .allMatch(gpu -> gpu.attributes().get("dev").startsWith("0x"));
+                assertThat(channel.children().stream()
+                                .map(gpu -> gpu.number("dev"))
+                                .sorted())
+                        .isEqualTo(devices);
+            }
+        }
+        double n = machine.size();
+        assertThat(root.children().getFirst().decimal("speedintra")
+                        * channels.orders().size())
+                .as("busbw of the rings on %s", machine.name())
+                .isCloseTo(channels.algbw().doubleValue() * 2 * (n - 1) / n, within(0.001 * CHANNELS));
+    }
+}
