@@ -58,7 +58,7 @@ class MachinePageTest {
     @Test
     void modelKeepsTextThatLooksLikeHtml() throws IOException {
         JsonNode json = json();
-        assertThat(json.get("steps").get(0).get("model").asText()).isEqualTo(Pages.SMALL);
+        assertThat(json.get("steps").get(0).get("workload").asText()).isEqualTo(Pages.SMALL);
     }
 
     @Test

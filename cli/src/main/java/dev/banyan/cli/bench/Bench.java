@@ -18,8 +18,9 @@ interface Bench {
     Platform platform(boolean isWorkload);
 
     /** The simulator's constants; null where it is not asked. */
-    @Nullable
-    String profile();
+    default @Nullable String profile() {
+        return null;
+    }
 
     /** Returns why a sweep cannot be run, or null if it can. */
     default @Nullable String refusal(Sweep sweep) {

@@ -26,11 +26,6 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
     }
 
     @Override
-    public @Nullable String profile() {
-        return null;
-    }
-
-    @Override
     public long run(Sweep sweep) {
         require(refusal(sweep));
         boolean besideNccl = sweep.algorithms().choices().contains(AlgorithmChoice.NCCL)

@@ -11,9 +11,8 @@ import dev.banyan.cli.bench.report.Row;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.Communicator;
@@ -54,7 +53,7 @@ import picocli.CommandLine.Option;
             "  banyan selftest --backend cuda --machine machine.json",
             "  banyan selftest --backend host --devices 0,1,2"
         })
-public final class SelftestCommand extends Subcommand {
+public final class SelftestCommand extends ReportCommand {
     private static final int MOST_RANKS = 16;
     private static final int SHOWN_FAILURES = 20;
 
@@ -85,9 +84,6 @@ public final class SelftestCommand extends Subcommand {
             names = "--short",
             description = "Test sums and means of float and half at three sizes only: seconds instead of minutes.")
     private boolean brief;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     /**
      * The cases of one algorithm, as JSON has them.
@@ -122,7 +118,7 @@ public final class SelftestCommand extends Subcommand {
     }
 
     private ChosenMachine introduced(ChosenMachine chosen) {
-        remark(format == OutputFormat.json ? null : chosen.remark(), chosen.warnings());
+        remark(json() ? null : chosen.remark(), chosen.warnings());
         return chosen;
     }
 
@@ -198,7 +194,6 @@ public final class SelftestCommand extends Subcommand {
         long passed = rows.stream().mapToLong(Row::passed).sum();
         long failed = rows.stream().mapToLong(Row::failed).sum();
         print(
-                format == OutputFormat.json,
                 RunContext.of(site.machine(), site.platform(), null),
                 rows,
                 () -> lines(List.of("# " + passed + " passed, " + failed + " failed")));
@@ -220,7 +215,7 @@ public final class SelftestCommand extends Subcommand {
 
     /** Prints lines for people, as soon as they are known. */
     private void lines(List<String> lines) {
-        if (format == OutputFormat.table) {
+        if (!json()) {
             lines.forEach(out()::println);
             out().flush();
         }

@@ -9,14 +9,14 @@ import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.study.text.FigureText;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The page on the simulator: model, constants with their sources, and every comparison. */
+/** The page on the simulator: its model and its errors, and the tables of all rows and constants beside it. */
 final class SimulatorDocument {
     private final List<ComparedSweep> comparisons;
     private final List<String> leftOut;
@@ -26,17 +26,19 @@ final class SimulatorDocument {
         this.leftOut = List.copyOf(leftOut);
     }
 
-    /** The whole page; lines end in a line feed. */
-    String markdown() {
+    /**
+     * The whole page; lines end in a line feed.
+     *
+     * @param rows name of the file with {@link #rows()}
+     * @param constants name of the file with {@link #constants()}
+     */
+    String markdown(String rows, String constants) {
         ProgramPredictions predictions = new ProgramPredictions();
         comparisons.forEach(predictions::add);
         Stream<String> missing = leftOut.isEmpty()
                 ? Stream.empty()
                 : Stream.concat(
                         Stream.of("", "## Left out", ""), leftOut.stream().map(one -> "- " + one));
-        Stream<Profile> profiles = Stream.concat(
-                        Profiles.all().stream(), comparisons.stream().map(ComparedSweep::profile))
-                .distinct();
         return PageTemplate.fill(
                 SimulatorDocument.class,
                 "simulator.md",
@@ -46,11 +48,56 @@ final class SimulatorDocument {
                         "programs",
                         String.join("\n", predictions.markdown()),
                         "sweeps",
-                        lines(comparisons.stream().flatMap(one -> sweep(one).stream())),
+                        lines(comparisons.stream().map(SimulatorDocument::sweep)),
                         "left-out",
                         lines(missing),
+                        "rows",
+                        rows,
                         "constants",
-                        lines(profiles.flatMap(profile -> constants(profile).stream()))));
+                        constants));
+    }
+
+    /** Every row of every sweep, as CSV. */
+    String rows() {
+        return lines(Stream.concat(
+                Stream.of("sweep,size_bytes,measured_us,simulated_us,error,bound_by"),
+                comparisons.stream()
+                        .map(ValidationReport::of)
+                        .flatMap(sweep -> sweep.rows().stream()
+                                .map(row -> String.join(
+                                        ",",
+                                        quoted(sweep.file()),
+                                        Long.toString(row.bytes()),
+                                        FigureText.us(row.measuredUs()),
+                                        FigureText.us(row.simulatedUs()),
+                                        FigureText.error(row.error()),
+                                        row.boundBy())))));
+    }
+
+    /** The constants of every profile with their ranges and sources, as CSV. */
+    String constants() {
+        return lines(Stream.concat(
+                Stream.of("profile,constant,value,low,high,source"),
+                Stream.concat(Profiles.all().stream(), comparisons.stream().map(ComparedSweep::profile))
+                        .distinct()
+                        .flatMap(
+                                profile -> Arrays.stream(Constant.values()).map(constant -> line(profile, constant)))));
+    }
+
+    private static String line(Profile profile, Constant constant) {
+        Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
+        return String.join(
+                ",",
+                quoted(profile.name()),
+                constant.key(),
+                FigureText.constant(value.value()),
+                FigureText.constant(value.low()),
+                FigureText.constant(value.high()),
+                quoted(value.source()));
+    }
+
+    private static String quoted(String text) {
+        return text.matches("[^,\"\n]*") ? text : '"' + text.replace("\"", "\"\"") + '"';
     }
 
     private static String lines(Stream<String> lines) {
@@ -73,43 +120,17 @@ final class SimulatorDocument {
         return table.markdown();
     }
 
-    private static List<String> sweep(ComparedSweep one) {
+    private static String sweep(ComparedSweep one) {
         PublishedSweep setting = one.setting();
-        List<String> lines = new ArrayList<>(List.of(
-                "",
-                "### " + setting.file(),
-                "",
-                setting.collective().label() + " on " + setting.machine().size() + " devices of "
-                        + setting.machine().name() + ", " + setting.devicesPerProcess() + " per process, "
-                        + switch (setting.transport()) {
-                            case PEER -> "peer to peer";
-                            case HOST -> "through the host's memory";
-                        }
-                        + ". Source: " + setting.source() + ".",
-                "Calibration: " + setting.seen().orElse("not seen") + "."));
-        if (!setting.remark().isEmpty()) {
-            lines.addAll(List.of("", setting.remark()));
-        }
-        lines.add("");
-        lines.addAll(ValidationReport.of(one).table().markdown());
-        return lines;
-    }
-
-    private static List<String> constants(Profile profile) {
-        List<String> lines = new ArrayList<>(
-                List.of("", "### " + profile.name(), "", "| constant | value | source |", "|---|---:|---|"));
-        for (Constant constant : Constant.values()) {
-            lines.add("| " + constant.key() + " | " + value(profile, constant) + " | "
-                    + profile.source(constant).replace("|", "\\|") + " |");
-        }
-        return lines;
-    }
-
-    private static String value(Profile profile, Constant constant) {
-        Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
-        String middle = FigureText.constant(value.value());
-        return value.isRange()
-                ? middle + " (" + FigureText.constant(value.low()) + " to " + FigureText.constant(value.high()) + ")"
-                : middle;
+        return "- **" + setting.file() + "**: " + setting.collective().label() + " on "
+                + setting.machine().size() + " devices of " + setting.machine().name() + ", "
+                + setting.devicesPerProcess() + " per process, "
+                + switch (setting.transport()) {
+                    case PEER -> "peer to peer";
+                    case HOST -> "through the host's memory";
+                }
+                + ". Source: " + setting.source() + ". Calibration: "
+                + setting.seen().orElse("not seen") + "."
+                + (setting.remark().isEmpty() ? "" : " " + setting.remark());
     }
 }

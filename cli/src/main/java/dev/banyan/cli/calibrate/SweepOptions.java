@@ -1,6 +1,7 @@
 package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
@@ -21,16 +22,11 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The options that name sweeps of nccl-tests and what they were measured on. */
-public final class SweepOptions {
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class SweepOptions extends OptionGroup {
     @Option(
             names = "--sweeps",
             required = true,
@@ -124,12 +120,8 @@ public final class SweepOptions {
         return new Found(found, leftOut, own);
     }
 
-    private ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
-    }
-
     private boolean given(String option) {
-        return spec.commandLine().getParseResult().hasMatchedOption(option);
+        return command().getParseResult().hasMatchedOption(option);
     }
 
     private void checkProcesses(ChosenMachine chosen) {

@@ -2,8 +2,7 @@ package dev.banyan.cli.diagnose;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.calibrate.SweepOptions;
-import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
@@ -38,7 +37,7 @@ import picocli.CommandLine.Option;
             "  NCCL_DEBUG=INFO all_reduce_perf -b 8 -e 8 -g 8 > nccl.log",
             "  banyan diagnose --sweeps sweep.txt --machine topo.txt --log nccl.log"
         })
-public final class DiagnoseCommand extends Subcommand {
+public final class DiagnoseCommand extends ReportCommand {
     @Mixin
     private final SweepOptions sweeps = new SweepOptions();
 
@@ -47,9 +46,6 @@ public final class DiagnoseCommand extends Subcommand {
             paramLabel = "FILE",
             description = "What NCCL printed in the same run with NCCL_DEBUG=INFO.")
     private @Nullable Path log;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     /**
      * The report, in the order of its JSON.
@@ -80,7 +76,7 @@ public final class DiagnoseCommand extends Subcommand {
                         : LogDiagnosis.of(
                                 read, found.own().map(ChosenMachine::machine).orElse(null)),
                 found.leftOut());
-        print(format == OutputFormat.json, found.context(), report, () -> print(report));
+        print(found.context(), report, () -> print(report));
     }
 
     private void print(Report report) {

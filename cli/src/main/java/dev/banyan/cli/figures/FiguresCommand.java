@@ -1,10 +1,9 @@
 package dev.banyan.cli.figures;
 
-import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
 import dev.banyan.page.chart.Picture;
@@ -42,7 +41,7 @@ import picocli.CommandLine.Option;
             "  banyan figures --out figures",
             "  banyan figures --out figures --profile my-p3.json"
         })
-public final class FiguresCommand extends Subcommand {
+public final class FiguresCommand extends ReportCommand {
     private static final String MACHINE = "p3.16xlarge";
     private static final String BOUND_MODEL = "vgg-16";
     private static final int BOUND_BATCH = 4;
@@ -60,9 +59,6 @@ public final class FiguresCommand extends Subcommand {
             description = "Constants of the simulated machine: a profile that comes with Banyan, or a JSON file"
                     + " (default: v100-nvlink).")
     private @Nullable Profile profile;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Override
     public void run() {
@@ -88,7 +84,6 @@ public final class FiguresCommand extends Subcommand {
         text(folder.resolve("array-bound.csv"), arrayBound.csv(), "data", written);
         text(folder.resolve("speed-ups.csv"), speedups.csv(), "data", written);
         print(
-                format == OutputFormat.json,
                 RunContext.of(machine).with(constants.name()),
                 written,
                 () -> out().println("wrote " + folder.resolve("figures.md") + ", its pictures and their data"));

@@ -5,6 +5,7 @@ import dev.banyan.gpuday.DayPart;
 import dev.banyan.gpuday.Effort;
 import dev.banyan.gpuday.RecordLines;
 import dev.banyan.gpuday.SkippedException;
+import dev.banyan.gpuday.WriteStress;
 import java.time.Duration;
 import java.util.Map;
 import java.util.stream.Stream;

@@ -2,10 +2,9 @@ package dev.banyan.cli.page;
 
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
@@ -14,6 +13,7 @@ import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.page.MachinePage;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
+import dev.banyan.page.study.MeasuredCurves;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
@@ -45,7 +45,7 @@ import picocli.CommandLine.Option;
             "  banyan bench --backend cuda --algorithm all --format json > bench.json",
             "  banyan page --results bench.json"
         })
-public final class PageCommand extends Subcommand {
+public final class PageCommand extends ReportCommand {
     private static final int MOST_DEVICES = 16;
 
     @Mixin
@@ -70,9 +70,6 @@ public final class PageCommand extends Subcommand {
             description = "The simulator's constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     @Override
     public void run() {
         ChosenMachine chosen = machine.choose(2);
@@ -90,7 +87,7 @@ public final class PageCommand extends Subcommand {
         PageStudy study = new PageStudy(chosen, config, constants, CudaBackendProvider.execution(config));
         List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
                 .toList();
-        if (format == OutputFormat.json) {
+        if (json()) {
             remarkAside(chosen.remark(), warnings);
         } else {
             remark(chosen.remark(), warnings);
@@ -107,7 +104,6 @@ public final class PageCommand extends Subcommand {
         }
         TextFile.write(file.path(), MachinePage.html(model));
         print(
-                format == OutputFormat.json,
                 RunContext.of(shown).with(constants.name()),
                 List.of(new WrittenFile(file.toString(), "page")),
                 () -> out().println("# " + TerminalText.of(shown.name()) + ": " + file + " (open it in a browser)"));

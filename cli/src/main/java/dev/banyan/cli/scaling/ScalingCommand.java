@@ -1,11 +1,10 @@
 package dev.banyan.cli.scaling;
 
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
 import dev.banyan.simulate.Profiles;
@@ -48,7 +47,7 @@ import picocli.CommandLine.Option;
             "  banyan scaling --out mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128 --workload"
                     + " resnet-50 --oversubscription 3"
         })
-public final class ScalingCommand extends Subcommand {
+public final class ScalingCommand extends ReportCommand {
     private static final String SUFFIX = ".md";
     private static final List<String> MODELS = List.of("resnet-50", "inception-bn");
 
@@ -108,9 +107,6 @@ public final class ScalingCommand extends Subcommand {
             description = "What one GPU trains alone (default: what is published for the GPU, model and batch).")
     private @Nullable Double rate;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     /** The machine of the published figures, or a preset. */
     public static Machine machine(String name) {
         Map<String, Machine> machines = new LinkedHashMap<>();
@@ -140,7 +136,6 @@ public final class ScalingCommand extends Subcommand {
         picture.write(scaling.picture());
         TextFile.write(file.path(), scaling.text(name(page, ".svg")));
         print(
-                format == OutputFormat.json,
                 RunContext.of(machine).with(Profiles.of(machine).name()),
                 List.of(
                         new WrittenFile(page.toString(), "page"),

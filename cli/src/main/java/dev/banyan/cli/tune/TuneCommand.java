@@ -5,16 +5,16 @@ import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankSite;
+import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
@@ -40,10 +40,12 @@ import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -72,7 +74,7 @@ import picocli.CommandLine.Option;
             "  banyan tune --backend host --format json",
             "  banyan tune --machine dgx-a100 --plot tuned.svg"
         })
-public final class TuneCommand extends Subcommand {
+public final class TuneCommand extends ReportCommand {
     private static final ByteSize FIRST = ByteSize.parse("1K");
     private static final ByteSize LAST = ByteSize.parse("1G");
     private static final ByteSize LAST_MEASURED = ByteSize.parse("16M");
@@ -130,9 +132,6 @@ public final class TuneCommand extends Subcommand {
             paramLabel = "FILE.svg",
             description = "Draw time and bus bandwidth over the size, a curve for each algorithm and the tuned choice.")
     private @Nullable PlotFile plot;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Override
     public void run() {
@@ -269,12 +268,28 @@ public final class TuneCommand extends Subcommand {
                             .gbs()
                             .doubleValue()
                     : null;
-            plot.write(TunePicture.of(place(group), group.size(), collective, report.sizes(), bound));
+            Map<String, Map<Long, Double>> us = new LinkedHashMap<>();
+            for (Tuner.Found found : report.sizes()) {
+                found.best()
+                        .forEach((algorithm, tried) -> us.computeIfAbsent(algorithm.label(), _ -> new LinkedHashMap<>())
+                                .put(found.bytes(), tried.us()));
+            }
+            us.put(
+                    "tuned",
+                    report.sizes().stream()
+                            .collect(Collectors.toMap(
+                                    Tuner.Found::bytes, Tuner.Found::us, (one, _) -> one, LinkedHashMap::new)));
+            plot.write(CallPicture.of(
+                    collective.label() + " on " + place(group),
+                    "in place, best settings",
+                    collective.busFactor(group.size()),
+                    bound,
+                    us));
         }
         PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = out();
-        if (format == OutputFormat.json) {
+        if (json()) {
             RunContext context = RunContext.of(
                     chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
             Json.print(out, answer(context, report.json(file.toString())));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cli.CommandRun;
 import dev.banyan.page.model.Curve;
+import dev.banyan.page.study.MeasuredCurves;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,10 @@
 package dev.banyan.study.diagnosis;
 
 import dev.banyan.config.Config;
-import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
@@ -353,7 +351,8 @@ public record SweepDiagnosis(
             SweepComparison.Row last = compared.rows().getLast();
             RangedCosts costs = new RangedCosts(machine, measured.profile(), execution);
             Predictions predictions = new Predictions(machine, Config.defaults(), costs.usual());
-            PlannedSchedule planned = predictions.plan(request(last.bytes()));
+            PlannedSchedule planned =
+                    predictions.plan(Predictions.request(collective, root(), machine.size(), last.bytes(), false));
             double us = predictions.us(planned);
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;
@@ -380,14 +379,6 @@ public record SweepDiagnosis(
 
         private static boolean isWithin(TimeRange range, double us) {
             return range.leastUs() < us && us < range.mostUs();
-        }
-
-        private CollectiveRequest request(long bytes) {
-            int elementBytes = DataType.F32.bytes();
-            long one = new CollectiveRequest(collective, root(), 1, elementBytes, false, Long.MAX_VALUE)
-                    .bytes(machine.size());
-            return new CollectiveRequest(
-                    collective, root(), Math.max(1, bytes / one), elementBytes, false, Long.MAX_VALUE);
         }
 
         /** Data go through the host's memory where peers do not reach each other. */

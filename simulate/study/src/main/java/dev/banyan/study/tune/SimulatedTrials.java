@@ -8,6 +8,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.workload.Predictions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -18,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 /** Tries in the simulator, in place, with floats. */
 public final class SimulatedTrials implements Trials {
     private static final long LEAST_CHUNK = 4 << 10;
-    private static final int ELEMENT_BYTES = 4;
     private static final long TYPICAL = 1 << 20;
 
     private final Planner planner;
@@ -97,8 +97,7 @@ public final class SimulatedTrials implements Trials {
     }
 
     private CollectiveRequest request(long bytes) {
-        long one = new CollectiveRequest(collective, root, 1, ELEMENT_BYTES, true, Long.MAX_VALUE).bytes(ranks);
-        return new CollectiveRequest(collective, root, Math.max(1, bytes / one), ELEMENT_BYTES, true, Long.MAX_VALUE);
+        return Predictions.request(collective, root, ranks, bytes, true);
     }
 
     @Override

@@ -30,6 +30,18 @@ public final class Predictions {
         planner = new Planner(machine, config, costs, costs.platform());
     }
 
+    /**
+     * Returns a request of floats.
+     *
+     * @param root the root, or -1 where the collective has none
+     * @param bytes size of the call as nccl-tests print it; rounded down to what all ranks can share, at least 1 element
+     */
+    public static CollectiveRequest request(Collective collective, int root, int ranks, long bytes, boolean inPlace) {
+        int element = DataType.F32.bytes();
+        long one = new CollectiveRequest(collective, root, 1, element, inPlace, Long.MAX_VALUE).bytes(ranks);
+        return new CollectiveRequest(collective, root, Math.max(1, bytes / one), element, inPlace, Long.MAX_VALUE);
+    }
+
     /** Returns the plan of a request, with the chunk length of the setting or else of the simulator. */
     public PlannedSchedule plan(CollectiveRequest request) {
         CollectiveRequest asSet = new CollectiveRequest(

@@ -1,7 +1,7 @@
 package dev.banyan.trees.packing.program;
 
-import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.internal.Rerooting;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.banyan.kvstore;
+package dev.banyan.kvstore.internal.overlap;
 
 /**
  * The times of a backward pass, which say how much of the communication it hid.

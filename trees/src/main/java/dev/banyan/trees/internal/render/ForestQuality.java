@@ -1,6 +1,8 @@
-package dev.banyan.trees;
+package dev.banyan.trees.internal.render;
 
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.Forest;
+import dev.banyan.trees.Tree;
 
 /**
  * Figures by which forests over the same matrix compare.

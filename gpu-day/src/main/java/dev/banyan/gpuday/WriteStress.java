@@ -1,13 +1,12 @@
-package dev.banyan.cli.gpuday;
+package dev.banyan.gpuday;
 
-import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.internal.driver.CudaDevices;
-import dev.banyan.gpuday.Figure;
-import dev.banyan.gpuday.Recorder;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -24,7 +23,7 @@ import java.util.stream.IntStream;
  * not pinned may return before its bytes have arrived, which is so for small ones above all; a collective that did not
  * wait for them would sum up what was there before, and so each array differs from the one before it.
  */
-final class WriteStress {
+public final class WriteStress {
     private static final int[] COUNTS = {1, 255, 1024, 4099, 16_383, 16_384, 16_385, 65_536, 1_000_003};
     private static final int[] QUICK_COUNTS = {1, 4099, 16_385};
     private static final int ROUNDS = 200;
@@ -37,13 +36,19 @@ final class WriteStress {
     private final boolean quick;
     private final long end;
 
-    WriteStress(Recorder recorder, boolean quick, Duration time) {
+    /** @param time after which nothing further is begun */
+    public WriteStress(Recorder recorder, boolean quick, Duration time) {
         this.recorder = recorder;
         this.quick = quick;
         end = System.nanoTime() + time.toNanos();
     }
 
-    void run() {
+    /**
+     * Measures on the calling thread.
+     *
+     * @throws IllegalStateException if an element is wrong
+     */
+    public void run() {
         int gpus = Math.min(CudaDevices.count(), MOST_GPUS);
         run("two ranks on one GPU", new int[] {0, 0});
         if (gpus > 1) {
@@ -58,8 +63,10 @@ final class WriteStress {
                 .subset(IntStream.range(0, gpus.length).toArray());
         long elements = 0;
         long wrong = 0;
-        try (CudaSite site = new CudaSite(machine, machine, gpus, Config.load());
-                Communicator communicator = site.open(AlgorithmChoice.STAR)) {
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
+                .load();
+        try (Communicator communicator = Communicator.onGpus(machine, config, gpus)) {
             int[] counts = quick ? QUICK_COUNTS : COUNTS;
             int most = Arrays.stream(counts).max().orElseThrow();
             List<MemorySegment> buffers = communicator.allocateAll((long) most * Float.BYTES);

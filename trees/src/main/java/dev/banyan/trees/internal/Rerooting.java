@@ -1,4 +1,6 @@
-package dev.banyan.trees;
+package dev.banyan.trees.internal;
+
+import dev.banyan.trees.Tree;
 
 /**
  * Gives trees other roots. Trees are written as the parent of each node, -1 for the root: searches make

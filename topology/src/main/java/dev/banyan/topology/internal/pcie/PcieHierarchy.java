@@ -1,5 +1,10 @@
-package dev.banyan.topology;
+package dev.banyan.topology.internal.pcie;
 
+import dev.banyan.topology.Connection;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkSpeeds;
+import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.DisjointSets;
 import java.util.ArrayList;
 import java.util.EnumMap;

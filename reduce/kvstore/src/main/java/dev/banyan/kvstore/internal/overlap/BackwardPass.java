@@ -1,5 +1,7 @@
-package dev.banyan.kvstore;
+package dev.banyan.kvstore.internal.overlap;
 
+import dev.banyan.kvstore.KVStore;
+import dev.banyan.kvstore.Key;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.banyan.cli.page;
+package dev.banyan.page.study;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Reads measured times of all_reduce: JSON of {@code banyan bench}, text of nccl-tests, folders of a GPU day. */
-final class MeasuredCurves {
+public final class MeasuredCurves {
     private static final String ALL_REDUCE = Collective.ALL_REDUCE.label();
     /** Newer nccl-tests say which collective they ran. */
     private static final Pattern COLLECTIVE = Pattern.compile("Collective test starting: (\\w+)_perf");
@@ -37,7 +37,7 @@ final class MeasuredCurves {
      * @param devices number of devices of the page's machine
      * @throws IllegalArgumentException if it holds no times of all_reduce between so many devices
      */
-    static List<Curve> read(Path file, int devices) {
+    public static List<Curve> read(Path file, int devices) {
         if (Files.isDirectory(file)) {
             return readFolder(file, devices);
         }
