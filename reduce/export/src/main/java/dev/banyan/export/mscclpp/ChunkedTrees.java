@@ -55,8 +55,7 @@ public record ChunkedTrees(Collective collective, int chunks, List<Part> trees) 
                 .add(tree));
         List<Part> parts = new ArrayList<>();
         for (List<PackedTree> together : byOwner.values()) {
-            BigFraction whole =
-                    together.stream().map(PackedTree::share).reduce(BigFraction.ZERO, BigFraction::add);
+            BigFraction whole = together.stream().map(PackedTree::share).reduce(BigFraction.ZERO, BigFraction::add);
             BigFraction before = BigFraction.ZERO;
             int first = 0;
             for (PackedTree tree : together) {

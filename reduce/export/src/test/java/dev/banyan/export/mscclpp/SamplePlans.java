@@ -84,7 +84,8 @@ final class SamplePlans {
         if (algorithm instanceof PackedAlgorithm packed) {
             return packed.packing(collective, root);
         }
-        Network all = Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
+        Network all =
+                Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
         Bound bound = AllReducePacking.of(Network.of(machine)).bound();
         return new TreePacking(Objects.requireNonNull(all), trees, bound.gbs(), bound, List.of());
     }

@@ -31,14 +31,17 @@ class TreeCompilerTest {
         List<String> refusals = new ArrayList<>();
         int[] plans = new int[1];
         for (Machine machine : SamplePlans.machines()) {
-            System.out.println(java.time.LocalTime.now() + " " + machine.name() + " " + plans[0]); System.out.flush();
+            System.out.println(java.time.LocalTime.now() + " " + machine.name() + " " + plans[0]);
+            System.out.flush();
             SamplePlans.forEach(
                     machine,
                     sample -> {
                         plans[0]++;
                         JsonTree plan = JsonTree.parse(PlanWriter.write(sample.plan()));
                         long least = sample.plan().minBytes();
-                        long uneven = Math.min(least * (96 << 10) / MscclppPlan.ALIGNMENT, sample.plan().maxBytes());
+                        long uneven = Math.min(
+                                least * (96 << 10) / MscclppPlan.ALIGNMENT,
+                                sample.plan().maxBytes());
                         LongStream.of(least, uneven / least * least).forEach(bytes -> {
                             for (int seed = 0; seed < ordersOfEachSize; seed++) {
                                 try {
