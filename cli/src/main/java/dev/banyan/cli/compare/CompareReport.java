@@ -112,7 +112,12 @@ record CompareReport(
         }
     }
 
-    static CompareReport of(ChosenMachine chosen, int[] relays, List<ImportedSchedule> imported, Progress progress) {
+    static CompareReport of(
+            ChosenMachine chosen,
+            int[] relays,
+            List<ImportedSchedule> imported,
+            List<ImportedRings> rings,
+            Progress progress) {
         Network network = chosen.network(relays);
         Bound bound = AllReducePacking.of(network).bound();
         Bound alone = relays.length == 0
@@ -136,6 +141,9 @@ record CompareReport(
         rows.add(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
+        }
+        for (ImportedRings ring : rings) {
+            rows.add(ring.row(free("nccl file", rows), bound.gbs()));
         }
         return new CompareReport(
                 chosen.machine().name(),

@@ -4,9 +4,8 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.output.CertificateReport;
 import dev.banyan.cli.output.Numbers;
-import dev.banyan.config.internal.BoundedInput;
-import dev.banyan.config.internal.UnreadableFileException;
-import dev.banyan.msccl.MscclReader;
+import dev.banyan.export.mscclpp.PlanReader;
+import dev.banyan.export.mscclpp.PlanTrace;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleTraffic;
 import dev.banyan.schedule.internal.algorithm.ScheduleLoads;
@@ -16,17 +15,13 @@ import dev.banyan.trees.bound.GatherBound;
 import dev.banyan.trees.bound.RootBound;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A schedule that somebody else made, out of an MSCCL file.
+ * A schedule out of a plan for MSCCL++.
  *
  * @param file the file's name
  * @param schedule what it says, proven
@@ -62,20 +57,14 @@ record ImportedSchedule(String file, Schedule schedule) {
     }
 
     /**
-     * Reads a file.
+     * Reads a plan.
      *
-     * @throws UncheckedIOException if it can't be read
-     * @throws dev.banyan.InputException if it is not a right MSCCL algorithm
+     * @throws dev.banyan.InputException if it is not a right plan
+     * @throws dev.banyan.schedule.ScheduleException if its result is wrong
      */
-    static ImportedSchedule read(Path file) {
-        try (InputStream in = new ByteArrayInputStream(BoundedInput.USUAL.bytes(file))) {
-            return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
-        } catch (UnreadableFileException e) {
-            throw new UncheckedIOException(
-                    "--schedule: " + file + ": " + e.reason() + "; name a file of an MSCCL algorithm", e);
-        } catch (IOException e) {
-            throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
-        }
+    static ImportedSchedule read(Path file, String text) {
+        return new ImportedSchedule(
+                file.toString(), PlanTrace.schedule(file.toString(), PlanReader.read(file.toString(), text)));
     }
 
     /**

@@ -28,6 +28,8 @@ import java.util.stream.IntStream;
  * {@code nop}s, and accesses to the same memory that nothing orders, within a launch and between two.
  */
 public final class PlanTrace {
+    private static final long MOST_ACCESSES = 4_000_000;
+
     private final String source;
     private final MscclppPlan plan;
     /** A schedule without steps, which knows where memory is. */
@@ -42,6 +44,8 @@ public final class PlanTrace {
     private final List<StepGraph.Move> moves = new ArrayList<>();
     private final int[][] partners;
     private final Map<Integer, Integer> users = new HashMap<>();
+
+    private long checked;
 
     private record Signal(int[] clock, String loop) {}
 
@@ -303,6 +307,11 @@ public final class PlanTrace {
             int size = operation.sources().getFirst().size();
             int from = half < 0 ? 0 : half * size;
             int to = half < 0 ? 2 * size : from + size;
+            checked += (long) (to - from)
+                    * (operation.sources().size() + operation.targets().size());
+            if (checked > MOST_ACCESSES) {
+                throw wrong("its operations access more than " + MOST_ACCESSES + " chunks, too many to check");
+            }
             int[] now = clock.clone();
             List<Location> read = new ArrayList<>();
             List<Location> written = new ArrayList<>();

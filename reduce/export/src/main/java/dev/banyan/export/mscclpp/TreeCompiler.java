@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -257,7 +258,7 @@ public final class TreeCompiler {
         private List<Integer> positions(List<Edge> edges, List<Integer> ofBlock) {
             return edges.stream()
                     .map(edge -> {
-                        int at = position(channels, channelIndices.get(rank).get(edge));
+                        int at = position(channels, Objects.requireNonNull(channelIndices.get(rank).get(edge)));
                         position(ofBlock, at);
                         return at;
                     })
