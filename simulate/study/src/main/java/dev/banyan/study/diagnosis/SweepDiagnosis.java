@@ -323,6 +323,7 @@ public record SweepDiagnosis(
         }
 
         private void slowLinks() {
+            Advice.export(machine).ifPresent(advice::add);
             if (hasReduction() && (log == null || !log.nvls().orElse(false))) {
                 advice.add(new Advice(
                         "NCCL_NVLS_ENABLE=1",
