@@ -117,21 +117,4 @@ public final class CompareCommand extends Subcommand {
         }
         return imported;
     }
-
-    /**
-     * Reads a file.
-     *
-     * @throws UncheckedIOException if it can't be read
-     * @throws dev.banyan.InputException if it is not a right MSCCL algorithm
-     */
-    private static ImportedSchedule read(Path file) {
-        try (InputStream in = new ByteArrayInputStream(BoundedInput.USUAL.bytes(file))) {
-            return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
-        } catch (UnreadableFileException e) {
-            throw new UncheckedIOException(
-                    "--schedule: " + file + ": " + e.reason() + "; name a file of an MSCCL algorithm", e);
-        } catch (IOException e) {
-            throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
-        }
-    }
 }

@@ -1,7 +1,5 @@
 package dev.banyan.cli.export;
 
-import dev.banyan.study.machine.ChosenMachine;
-import dev.banyan.study.text.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.export.mscclpp.ChunkedTrees;
 import dev.banyan.export.mscclpp.MscclppPlan;
@@ -14,6 +12,9 @@ import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
 import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;

@@ -1,10 +1,10 @@
 package dev.banyan.study.compare;
 
-import dev.banyan.study.machine.ChosenMachine;
-import dev.banyan.study.text.Numbers;
 import dev.banyan.export.NcclGraph;
 import dev.banyan.export.NcclGraphReader;
 import dev.banyan.export.RingChannels;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
