@@ -5,7 +5,7 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
@@ -13,7 +13,7 @@ import java.util.List;
 class JoinedGpusExample {
     /** Runs in each of four processes, each of which sees a GPU of its own (CUDA_VISIBLE_DEVICES) as device 0. */
     public static void main(String[] args) {
-        try (var joined = Communicator.joinOnGpus(Presets.find("p3.8xlarge").orElseThrow(), Config.load(), 0)) {
+        try (var joined = Communicator.joinOnGpus(Machine.preset("p3.8xlarge"), Config.load(), 0)) {
             float[] values = new float[100_000];
             Arrays.fill(values, joined.firstRank());
             MemorySegment gradient = joined.allocate(joined.firstRank(), values.length * (long) Float.BYTES);

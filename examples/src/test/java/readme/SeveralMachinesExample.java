@@ -8,7 +8,7 @@ import dev.banyan.kvstore.StoreType;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -16,7 +16,7 @@ import java.util.List;
 class SeveralMachinesExample {
     public static void main(String[] args) {
         World world = World.open(Config.load());
-        try (Communicator local = Communicator.onHost(Presets.find("p3.8xlarge").orElseThrow(), world.config());
+        try (Communicator local = Communicator.onHost(Machine.preset("p3.8xlarge"), world.config());
                 KVStore store = KVStore.builder(local).type(StoreType.DEPCHA).open()) {
             float[] weights = {1, 2, 3};
             List<MemorySegment> gradients = local.allocateAll(weights.length * (long) Float.BYTES);

@@ -50,15 +50,15 @@ static void plain_machine(int devices) {
 
 /* The NVLinks of p3.16xlarge, a hybrid cube mesh; other pairs have no peer access. */
 static void p3_16xlarge(void) {
-    static const int wires[][3] = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
+    static const int links[][3] = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
                                    {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}};
     plain_machine(8);
     for (int a = 0; a < 8; a++) {
         for (int b = 0; b < 8; b++) emu.device[a].rank[b] = -1;
     }
-    for (size_t w = 0; w < sizeof wires / sizeof *wires; w++) {
-        int a = wires[w][0], b = wires[w][1];
-        emu.device[a].rank[b] = emu.device[b].rank[a] = 2 - wires[w][2];
+    for (size_t w = 0; w < sizeof links / sizeof *links; w++) {
+        int a = links[w][0], b = links[w][1];
+        emu.device[a].rank[b] = emu.device[b].rank[a] = 2 - links[w][2];
     }
 }
 

@@ -6,7 +6,7 @@ import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ class DataParallelExample {
     private static final long[] LAYERS = {784 * 128, 128 * 64, 64 * 10}; // parameters of each layer
 
     public static void main(String[] args) {
-        try (var ranks = Communicator.onHost(Presets.find("p3.8xlarge").orElseThrow(), Config.load())) {
+        try (var ranks = Communicator.onHost(Machine.preset("p3.8xlarge"), Config.load())) {
             List<List<MemorySegment>> gradients = LongStream.of(LAYERS)
                     .mapToObj(count -> ranks.allocateAll(count * Float.BYTES))
                     .toList();

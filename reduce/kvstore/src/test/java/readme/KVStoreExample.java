@@ -1,6 +1,6 @@
 package readme;
 
-// README.md: begin
+// docs/kvstore.md: begin
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.StoreType;
@@ -42,4 +42,4 @@ class KVStoreExample {
         }
     }
 }
-// README.md: end
+// docs/kvstore.md: end

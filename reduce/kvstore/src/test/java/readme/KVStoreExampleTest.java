@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * The README's example of a store prints weights that follow the rule of {@link
+ * The example of docs/kvstore.md prints weights that follow the rule of {@link
  * dev.banyan.reduce.optimizer.Optimizer.Sgd}.
  */
 @Isolated("It changes what all tests of the JVM see.")

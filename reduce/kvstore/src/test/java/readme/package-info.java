@@ -1,4 +1,4 @@
-/** The example of README.md. */
+/** The example of docs/kvstore.md. */
 @NullMarked
 package readme;
 

@@ -1,7 +1,7 @@
 package dev.banyan.cli;
 
-import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.Subcommand;
+import dev.banyan.study.text.Names;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;

@@ -196,24 +196,24 @@ class BoundCommandTest {
         3  | the three uplinks of socket 0 (from switch 0, switch 1, switch 2): 2.25 GB/s
         24 | the uplink of switch 1 to socket 0: 3 GB/s
         """)
-    void uplinksThatLimitAreNamed(int othersGbs, String links, @TempDir Path folder) throws Exception {
+    void uplinksThatLimitAreNamed(int othersGbs, String limiting, @TempDir Path folder) throws Exception {
         List<String> devices = new ArrayList<>();
         List<String> hubs = new ArrayList<>(List.of("{ \"name\": \"socket 0\", \"kind\": \"cpu-socket\" }"));
-        List<String> wires = new ArrayList<>();
+        List<String> links = new ArrayList<>();
         for (int device = 0; device < 6; device++) {
             devices.add("{ \"name\": \"GPU" + device + "\" }");
-            wires.add(link(7 + device / 2, device, 24));
+            links.add(link(7 + device / 2, device, 24));
         }
         for (int hub = 0; hub < 3; hub++) {
             hubs.add("{ \"name\": \"switch " + hub + "\", \"kind\": \"pcie-switch\" }");
-            wires.add(link(6, 7 + hub, hub == 1 ? 3 : othersGbs));
+            links.add(link(6, 7 + hub, hub == 1 ? 3 : othersGbs));
         }
         Path file = Files.writeString(
                 folder.resolve("narrow.json"),
                 "{ \"banyan\": 1, \"name\": \"narrow\", \"devices\": " + devices + ", \"hubs\": " + hubs
-                        + ", \"links\": " + wires + " }");
+                        + ", \"links\": " + links + " }");
         JsonNode row = json("bound --machine " + file).get("rows").get(0);
-        assertThat(row.get("certificate").get("sentence").asText()).isEqualTo("limited by " + links);
+        assertThat(row.get("certificate").get("sentence").asText()).isEqualTo("limited by " + limiting);
     }
 
     private static String link(int a, int b, int gbs) {

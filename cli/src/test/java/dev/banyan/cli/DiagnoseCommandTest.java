@@ -142,14 +142,14 @@ class DiagnoseCommandTest {
                 .contains("holds nothing that NCCL prints; run the program with NCCL_DEBUG=INFO");
     }
 
-    /** The page in the documents lists what the command says of the published sweeps. */
+    /** The page in the documents quotes the command on two of the published sweeps. */
     @Test
     void thePageIsUpToDate() throws IOException {
         Path sweeps = Path.of(System.getProperty("banyan.shared", ""), "figures", "nccl_tests");
         assumeTrue(Files.isDirectory(sweeps), () -> sweeps + " is not there; it is in the folder /shared/");
         String page = Files.readString(Path.of("..", "docs", "nccl.md"));
         assertThat(page).containsOnlyOnce(BEGIN).containsOnlyOnce(END);
-        String listed = page.substring(page.indexOf(BEGIN) + BEGIN.length(), page.indexOf(END));
-        assertThat(diagnosed("--sweeps " + sweeps)).isEqualTo(listed);
+        String quoted = page.substring(page.indexOf(BEGIN) + BEGIN.length(), page.indexOf(END));
+        assertThat(diagnosed("--sweeps " + sweeps)).contains(quoted.split("\n(?=# )"));
     }
 }

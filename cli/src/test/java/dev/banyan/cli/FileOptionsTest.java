@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,7 +21,8 @@ import org.junit.jupiter.api.io.TempDir;
 class FileOptionsTest {
     private static final long SEED = 20_261_125;
     private static final int FEW_ROUNDS = 100;
-    private static final int MANY_ROUNDS = 20_000;
+    private static final int MANY_ROUNDS = 60_000;
+    private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final String MATRIX = "0 2 1 0\n2 0 0 1\n1 0 0 2\n0 1 2 0\n";
     private static final String COPIES = """
@@ -75,6 +77,23 @@ class FileOptionsTest {
         </graphs>
         """;
 
+    private static final String LOG = """
+        h:1:1 [0] NCCL INFO NCCL version 2.21.5+cuda12.4
+        h:1:1 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1
+        h:1:2 [0] NCCL INFO comm 0x7f rank 0 nRanks 4 nNodes 1 localRanks 4 localRank 0 MNNVL 0
+        h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2   3
+        h:1:2 [0] NCCL INFO Channel 01/02 :    0   1   2   3
+        """;
+    private static final String DAY_CARDS = """
+        {"fact":{"name":"name","of":{"GPU":"0"},"value":"Tesla V100"}}
+        """;
+    private static final String DAY_PART = """
+        {"fact":{"name":"name","of":{"GPU":"0"},"value":"Tesla V100"}}
+        {"figure":{"name":"reduction, read and written","of":{"inputs":"2","bytes of each":"1048576"},"unit":"GB/s",\
+        "median":700.0,"least":690.0,"greatest":710.0,"samples":5}}
+        {"note":"the arrays are in cache"}
+        """;
+
     private static final List<String> PIECES = List.of(
             "9223372036854775807",
             "-1",
@@ -98,8 +117,16 @@ class FileOptionsTest {
             "\uFEFF",
             "4000000000000");
 
-    /** A command with FILE where the file's name stands, and a file that it takes or nearly takes. */
-    private record Option(String command, String sample) {
+    /**
+     * A command with FILE where the file's name stands, and a file that it takes or nearly takes.
+     *
+     * @param name of the file; empty if the command leaves it open
+     */
+    private record Option(String command, String sample, String name) {
+        Option(String command, String sample) {
+            this(command, sample, "");
+        }
+
         CommandRun run(Path file) {
             return CommandRun.of(command.replace("FILE", file.toString()));
         }
@@ -110,6 +137,12 @@ class FileOptionsTest {
 
     private Path copies() throws IOException {
         return Files.writeString(folder.resolve("copies.txt"), COPIES);
+    }
+
+    private String folderOf(String part) throws IOException {
+        Path day = Files.createDirectories(folder.resolve("day"));
+        Files.writeString(day.resolve("cards.jsonl"), DAY_CARDS);
+        return day.resolve(part).toString();
     }
 
     private List<Option> options() throws IOException {
@@ -125,8 +158,17 @@ class FileOptionsTest {
                         "calibrate --machine p3.8xlarge --devices 0,3 --base FILE --from " + copies(),
                         ProfileJson.write(Profiles.find("v100-nvlink").orElseThrow())),
                 new Option(
-                        "page --machine p3.8xlarge -o " + out + " --results FILE",
+                        "page --machine p3.8xlarge --devices 0,1 -o " + out + " --results FILE",
                         "[{\"collective\": \"all_reduce\", \"ranks\": 4, \"bytes\": 8}]"),
+                new Option(
+                        "diagnose --machine p3.8xlarge --sweeps "
+                                + Files.writeString(folder.resolve("sweep.csv"), "size_bytes,oop_time_us\n8,20\n")
+                                + " --log FILE",
+                        LOG),
+                new Option(
+                        "calibrate --machine p3.8xlarge --from " + folder.resolve("day"),
+                        DAY_PART,
+                        folderOf("reductions.jsonl")),
                 new Option("trace stats FILE", TRACE),
                 new Option("trace timeline FILE -o " + out, "FLR\0"),
                 new Option("tune --machine p3.8xlarge -b 1K -e 1K --output FILE", TUNING));
@@ -144,7 +186,8 @@ class FileOptionsTest {
         Path lines = Files.writeString(folder.resolve("lines"), "\n".repeat(2_000_000));
         for (Option option : options()) {
             if (!option.command().startsWith("trace timeline")
-                    && !option.command().startsWith("tune")) {
+                    && !option.command().startsWith("tune")
+                    && option.name().isEmpty()) {
                 CommandRun endless = option.run(zero);
                 assertThat(endless.status()).as(option.command()).isIn(1, 2);
                 assertThat(endless.err()).as(option.command()).contains("/dev/zero", "is a device; save");
@@ -168,19 +211,18 @@ class FileOptionsTest {
 
     @Test
     void damagedFilesAreReadOrRefused() throws IOException {
-        mutate(FEW_ROUNDS, SEED);
+        mutate(FEW_ROUNDS, SEED, Long.MAX_VALUE);
     }
 
     @Test
     @Tag("soak")
     void manyDamagedFilesAreReadOrRefused() throws IOException {
-        mutate(MANY_ROUNDS, SEED + 1);
+        mutate(MANY_ROUNDS, SEED + 1, LONGEST_NANOS);
     }
 
-    private void mutate(int rounds, long seed) throws IOException {
+    private void mutate(int rounds, long seed, long longestNanos) throws IOException {
         Random random = new Random(seed);
         List<Option> options = options();
-        Path file = folder.resolve("mutated");
         for (int round = 0; round < rounds; round++) {
             Option option = options.get(round % options.size());
             byte[] bytes = option.sample().getBytes(StandardCharsets.UTF_8);
@@ -188,8 +230,12 @@ class FileOptionsTest {
             for (int i = 0; i < mutations; i++) {
                 bytes = mutated(bytes, random);
             }
+            Path file = folder.resolve(option.name().isEmpty() ? "mutated" : option.name());
             Files.write(file, bytes);
-            assertTold(option.run(file), "round " + round + " of seed " + seed + ": " + option.command());
+            String what = "round " + round + " of seed " + seed + ": " + option.command();
+            long begin = System.nanoTime();
+            assertTold(option.run(file), what);
+            assertThat(System.nanoTime() - begin).as(what).isLessThan(longestNanos);
         }
     }
 

@@ -21,7 +21,7 @@ class PackingCommandTest {
     private static final List<String> FIELDS =
             List.of("devices", "algorithm", "generationMs", "rows", "busiestLinkLoad", "totalWeight", "warnings");
 
-    /** Rates known from the machines' wires. */
+    /** Rates known from the machines' links. */
     @ParameterizedTest
     @CsvSource({
         "p3.16xlarge, all_reduce, 600/7",
@@ -57,16 +57,16 @@ class PackingCommandTest {
         assertThat(report.get("depth").asInt()).isEqualTo(deepest);
     }
 
-    /** Recomputed from what is printed alone: no wire carries more than it can, and the partition is as tight. */
+    /** Recomputed from what is printed alone: no link carries more than it can, and the partition is as tight. */
     @Test
-    void printedTreesFillTheWiresAndThePrintedPartitionAllowsNoMore() throws Exception {
+    void printedTreesFillTheLinksAndThePrintedPartitionAllowsNoMore() throws Exception {
         int[] lanes = new int[64];
-        int[][] wires = {
+        int[][] links = {
             {0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2},
             {5, 6, 2}, {5, 7, 1}, {6, 7, 2}, {0, 4, 2}, {1, 5, 2}, {2, 6, 1}, {3, 7, 1},
         };
-        for (int[] wire : wires) {
-            lanes[wire[0] * 8 + wire[1]] = wire[2];
+        for (int[] link : links) {
+            lanes[link[0] * 8 + link[1]] = link[2];
         }
         JsonNode report = json("--machine p3.16xlarge");
         BigFraction rate = fraction(report.get("rate"));
@@ -89,9 +89,9 @@ class PackingCommandTest {
                 part[rank.asInt()] = i;
             }
         }
-        long crossing = Arrays.stream(wires)
-                .filter(wire -> part[wire[0]] != part[wire[1]])
-                .mapToLong(wire -> 25L * wire[2])
+        long crossing = Arrays.stream(links)
+                .filter(link -> part[link[0]] != part[link[1]])
+                .mapToLong(link -> 25L * link[2])
                 .sum();
         assertThat(BigFraction.of(crossing, parts.size() - 1)).isEqualTo(rate);
     }

@@ -10,6 +10,7 @@ import dev.banyan.simulate.Profiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -87,7 +88,8 @@ class ValidateCommandTest {
         file(V100, ROWS);
         file("superbench_8xA100_alltoall.csv", "anything");
         file("notes.txt", "anything");
-        Path report = folder.resolve("report.md");
+        Path reports = Files.createDirectory(folder.resolve("reports"));
+        Path report = reports.resolve("report.md");
         String command = "validate --sweeps " + folder + " --report " + report;
         CommandRun run = CommandRun.of(command);
         assertThat(run.status()).as(run.err()).isZero();
@@ -95,11 +97,17 @@ class ValidateCommandTest {
         assertThat(written)
                 .contains("## The model")
                 .contains("| " + V100 + " | 8 | v100-nvlink | 2 | ")
-                .contains("| 134217728 | 1819 | ")
                 .contains("- superbench_8xA100_alltoall.csv: alltoall is no collective of Banyan")
-                .contains("- notes.txt: not known; say by --machine")
-                .contains("### mi250x-xgmi")
-                .contains("| nccl.simpleFraction | 0.935 | fit to hybridcube_8xV100");
+                .contains("- notes.txt: not known; say by --machine");
+        assertThat(reports.resolve("report-rows.csv"))
+                .content()
+                .startsWith("sweep,size_bytes,measured_us,simulated_us,error,bound_by\n")
+                .contains("\n" + V100 + ",134217728,1819,");
+        assertThat(reports.resolve("report-constants.csv"))
+                .content()
+                .startsWith("profile,constant,value,low,high,source\n")
+                .contains("\nmi250x-xgmi,")
+                .contains("\nv100-nvlink,nccl.simpleFraction,0.935,0.935,0.935,");
         Files.delete(report);
         assertThat(CommandRun.of(command).status()).isZero();
         assertThat(Files.readString(report)).as("the same input twice").isEqualTo(written);
@@ -129,6 +137,11 @@ class ValidateCommandTest {
         Path report = folder.resolve("report.md");
         CommandRun run = CommandRun.of("validate --sweeps " + sweeps + " --report " + report);
         assertThat(run.status()).as(run.err()).isZero();
-        assertThat(Files.readString(report)).isEqualTo(Files.readString(page));
+        for (String name : List.of(".md", "-rows.csv", "-constants.csv")) {
+            assertThat(folder.resolve("report" + name))
+                    .content()
+                    .isEqualTo(Files.readString(page.resolveSibling("simulator" + name))
+                            .replace("simulator-", "report-"));
+        }
     }
 }

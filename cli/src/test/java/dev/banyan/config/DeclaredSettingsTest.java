@@ -209,7 +209,7 @@ class DeclaredSettingsTest {
         "MXNET_KVSTORE_TREE_BACKTRACK, yes, 0 or 1",
         "MXNET_ENABLE_GPU_P2P, -1, 0 or 1",
         "MXNET_KVSTORE_TREE_ARRAY_BOUND, -1, at least 0",
-        "MXNET_KVSTORE_TREE_ARRAY_BOUND, 1e7, a whole number of elements",
+        "MXNET_KVSTORE_TREE_ARRAY_BOUND, 1e7.5, a whole number of elements",
         "MXNET_KVSTORE_BIGARRAY_BOUND, 99999999999999999999, at least 0",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 0, 'above 0, at most 1'",
         "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY, 1.01, 'above 0, at most 1'",

@@ -8,8 +8,8 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaException;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.djl.internal.processes.Processes;
 import dev.banyan.djl.internal.server.Buckets;
 import dev.banyan.djl.internal.server.GpuBatches;
@@ -18,7 +18,7 @@ import dev.banyan.kvstore.StoreSettings;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -51,7 +51,7 @@ class GpuBatchesTest {
 
     private final CudaEmulator emulator = CudaEmulator.load();
     private final Communicator gpus = Communicator.onGpus(
-            Presets.find("p3.8xlarge").orElseThrow(),
+            Machine.preset("p3.8xlarge"),
             Config.defaults(),
             IntStream.range(0, GPUS).toArray());
     private final GpuBatches batches = new GpuBatches(gpus);

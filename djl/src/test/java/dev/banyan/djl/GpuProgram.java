@@ -15,7 +15,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -45,7 +45,7 @@ final class GpuProgram {
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
                 .load();
-        try (Communicator gpus = Communicator.onGpus(Presets.find("p3.8xlarge").orElseThrow(), config, 0, 1, 2, 3);
+        try (Communicator gpus = Communicator.onGpus(Machine.preset("p3.8xlarge"), config, 0, 1, 2, 3);
                 NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             new GpuProgram(gpus, manager).train();
         }

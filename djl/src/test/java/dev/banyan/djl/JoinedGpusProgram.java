@@ -7,7 +7,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.optimizer.Optimizer;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaStreams;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.djl.internal.processes.JoinedGpus;
 import dev.banyan.djl.internal.processes.Launch;
 import dev.banyan.djl.internal.processes.Processes;
@@ -15,7 +15,7 @@ import dev.banyan.djl.internal.server.BanyanParameterServer;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -54,8 +54,8 @@ final class JoinedGpusProgram {
 
     public static void main(String[] arguments) throws Throwable {
         int rank = Launch.PROCESSES.rank();
-        try (Communicator gpu = Communicator.onGpus(
-                        Presets.find("p3.16xlarge").orElseThrow().subset(rank), Config.load(), rank);
+        try (Communicator gpu =
+                        Communicator.onGpus(Machine.preset("p3.16xlarge").subset(rank), Config.load(), rank);
                 NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             new JoinedGpusProgram(gpu, manager).run();
         }

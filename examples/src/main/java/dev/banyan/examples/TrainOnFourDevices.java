@@ -7,7 +7,6 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,9 +44,8 @@ public final class TrainOnFourDevices {
      * @return the mean loss of each step's batch
      */
     static double[] train(int devices, int steps) {
-        Machine machine = Presets.find("p3.16xlarge")
-                .orElseThrow()
-                .subset(IntStream.range(0, devices).toArray());
+        Machine machine =
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, devices).toArray());
         double[] losses = new double[steps];
         try (Communicator ranks = Communicator.onHost(machine, Config.load());
                 KVStore store = KVStore.builder(ranks)

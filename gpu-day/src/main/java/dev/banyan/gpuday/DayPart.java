@@ -1,61 +1,30 @@
 package dev.banyan.gpuday;
 
+import java.util.function.BiConsumer;
+
 /** The measurements. Each uses every GPU that the driver shows, and needs one. */
 public enum DayPart {
     /** The GPUs, the driver, and which GPUs reach each other. */
-    CARDS("cards") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            Cards.run(recorder);
-        }
-    },
+    CARDS("cards", (recorder, effort) -> Cards.run(recorder)),
     /** Time of a launch of a graph by its number of nodes. */
-    GRAPH_LAUNCH("graph-launch") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            new GraphLaunches(recorder, effort).run();
-        }
-    },
+    GRAPH_LAUNCH("graph-launch", (recorder, effort) -> new GraphLaunches(recorder, effort).run()),
     /** Time of the launch of a kernel on every GPU, by one thread and by a thread per GPU. */
-    KERNEL_LAUNCH("kernel-launch") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            new KernelLaunches(recorder, effort).run();
-        }
-    },
+    KERNEL_LAUNCH("kernel-launch", (recorder, effort) -> new KernelLaunches(recorder, effort).run()),
     /** Round trips of flags between two blocks of one GPU, and between GPUs. */
-    FLAGS("flags") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            new FlagRounds(recorder, effort).run();
-        }
-    },
+    FLAGS("flags", (recorder, effort) -> new FlagRounds(recorder, effort).run()),
     /** Reductions of 2 to 8 arrays against copies of as many bytes. */
-    REDUCTIONS("reductions") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            new Reductions(recorder, effort).run();
-        }
-    },
+    REDUCTIONS("reductions", (recorder, effort) -> new Reductions(recorder, effort).run()),
     /** Bandwidth of copies at once, to and from the host and to peers. */
-    COPIES_AT_ONCE("copies-at-once") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            new CopiesAtOnce(recorder, effort).run();
-        }
-    },
+    COPIES_AT_ONCE("copies-at-once", (recorder, effort) -> new CopiesAtOnce(recorder, effort).run()),
     /** Bandwidth of every pair by copy engines, by a kernel's loads and by a kernel's stores. */
-    PEER_BANDWIDTH("peer-bandwidth") {
-        @Override
-        public void run(Recorder recorder, Effort effort) {
-            new PeerBandwidths(recorder, effort).run();
-        }
-    };
+    PEER_BANDWIDTH("peer-bandwidth", (recorder, effort) -> new PeerBandwidths(recorder, effort).run());
 
     private final String label;
+    private final BiConsumer<Recorder, Effort> measurement;
 
-    DayPart(String label) {
+    DayPart(String label, BiConsumer<Recorder, Effort> measurement) {
         this.label = label;
+        this.measurement = measurement;
     }
 
     /** Its name for people and in files. */
@@ -68,7 +37,9 @@ public enum DayPart {
      *
      * @throws SkippedException if it has no meaning on this machine
      * @throws MeasurementException if the driver reports an error
-     * @throws dev.banyan.cuda.CudaException if there is no driver or no device
+     * @throws dev.banyan.cuda.type.CudaException if there is no driver or no device
      */
-    public abstract void run(Recorder recorder, Effort effort);
+    public void run(Recorder recorder, Effort effort) {
+        measurement.accept(recorder, effort);
+    }
 }

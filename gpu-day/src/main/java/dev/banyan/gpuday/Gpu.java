@@ -1,6 +1,6 @@
 package dev.banyan.gpuday;
 
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -57,7 +57,7 @@ final class Gpu implements AutoCloseable {
     /**
      * All GPUs that the driver shows.
      *
-     * @throws dev.banyan.cuda.CudaException if there is no driver or no device
+     * @throws dev.banyan.cuda.type.CudaException if there is no driver or no device
      */
     static List<Gpu> all() {
         int count = CudaDevices.count();

@@ -4,7 +4,7 @@ import java.util.List;
 
 /** All GPUs of this process; closing them frees what was made on them. */
 record Gpus(List<Gpu> list) implements AutoCloseable {
-    /** @throws dev.banyan.cuda.CudaException if there is no driver or no device */
+    /** @throws dev.banyan.cuda.type.CudaException if there is no driver or no device */
     static Gpus open() {
         return new Gpus(Gpu.all());
     }

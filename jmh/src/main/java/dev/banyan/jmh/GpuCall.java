@@ -7,7 +7,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
@@ -65,7 +64,7 @@ public class GpuCall {
         int[] gpus = Arrays.stream(devices.split(",", -1))
                 .mapToInt(Integer::parseInt)
                 .toArray();
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        Machine machine = Machine.preset("p3.16xlarge");
         Communicator many = Communicator.onGpus(
                 machine.subset(IntStream.range(0, gpus.length).toArray()), Config.defaults(), gpus);
         Communicator one = Communicator.onGpus(machine.subset(0), Config.defaults(), gpus[0]);

@@ -12,7 +12,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -87,7 +86,7 @@ public class GpuStart {
     /** Allocates the buffers. */
     @Setup
     public void open() {
-        Machine machine = Presets.find("dgx-a100").orElseThrow();
+        Machine machine = Machine.preset("dgx-a100");
         Config config = Config.builder().set("BANYAN_CUDA_EXECUTOR", executor).build();
         int[] devices = IntStream.range(0, machine.size()).toArray();
         Backend opened = ServiceLoader.load(Backend.Provider.class).stream()

@@ -8,7 +8,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -93,7 +93,7 @@ public class HostAllReduce {
     @Setup
     public void open() {
         communicator = Communicator.onHost(
-                Presets.find("p3.16xlarge").orElseThrow(),
+                Machine.preset("p3.16xlarge"),
                 Config.builder()
                         .set(Planner.ALGORITHM.name(), algorithm)
                         .set(HostBackend.THREADS, threads)

@@ -3,7 +3,6 @@ package dev.banyan.jmh;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
@@ -55,7 +54,7 @@ public class PackingGeneration {
     @Param({"p3.16xlarge", "dgx-1p", "mi250x8", "dense-8", "sparse-64", "dense-64", "torus-8", "sparse-256"})
     String machine = "p3.16xlarge";
 
-    private Network network = Network.of(Presets.find(machine).orElseThrow());
+    private Network network = Network.of(Machine.preset(machine));
 
     /** Builds the machine. */
     @Setup
@@ -68,7 +67,7 @@ public class PackingGeneration {
                     case "dense" -> dense(Integer.parseInt(machine.substring(dash + 1)));
                     case "torus" -> torus(Integer.parseInt(machine.substring(dash + 1)));
                     case "random-torus" -> randomTorus(Integer.parseInt(machine.substring(dash + 1)));
-                    default -> Presets.find(machine).orElseThrow();
+                    default -> Machine.preset(machine);
                 });
     }
 

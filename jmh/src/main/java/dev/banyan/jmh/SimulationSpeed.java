@@ -16,7 +16,6 @@ import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
@@ -89,7 +88,7 @@ public class SimulationSpeed {
     /** Builds the trees and the schedules. */
     @Setup
     public void open() {
-        Machine preset = Presets.find(machine).orElseThrow();
+        Machine preset = Machine.preset(machine);
         Network network =
                 Network.ofAllLinks(preset, IntStream.range(0, preset.size()).toArray());
         List<LogicalLink> links = List.of();

@@ -11,7 +11,7 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -84,7 +84,7 @@ public class StorePushPull {
     @Setup
     public void open() {
         Communicator ranks = Communicator.onHost(
-                Presets.find("p3.16xlarge").orElseThrow(),
+                Machine.preset("p3.16xlarge"),
                 Config.builder()
                         .set(KVStore.FUSION_BYTES.name(), fusion)
                         .set(Algorithms.REPRODUCIBLE.name(), reproducible)

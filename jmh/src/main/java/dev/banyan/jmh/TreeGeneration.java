@@ -1,7 +1,7 @@
 package dev.banyan.jmh;
 
 import dev.banyan.topology.LinkMatrix;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.Tree;
@@ -63,7 +63,7 @@ public class TreeGeneration {
     public void prepare() {
         matrix = machine.startsWith(DENSE)
                 ? dense(Integer.parseInt(machine.substring(DENSE.length())))
-                : LinkMatrix.of(Presets.find(machine).orElseThrow());
+                : LinkMatrix.of(Machine.preset(machine));
         roots = new int[matrix.size()];
         Arrays.setAll(roots, root -> root);
     }

@@ -12,7 +12,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -66,9 +66,7 @@ final class DelayedSteps implements AutoCloseable {
                         .toList())
                 .toList();
         local = Communicator.onHost(
-                Presets.find("p3.16xlarge")
-                        .orElseThrow()
-                        .subset(IntStream.range(0, DEVICES).toArray()),
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, DEVICES).toArray()),
                 Config.builder().set(HostBackend.THREADS, 2).load());
     }
 

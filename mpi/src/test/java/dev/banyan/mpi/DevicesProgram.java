@@ -3,7 +3,7 @@ package dev.banyan.mpi;
 import static dev.banyan.mpi.WorldProgram.require;
 
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaStreams;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.StoreType;
@@ -19,7 +19,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -75,7 +74,7 @@ final class DevicesProgram {
 
     /** Returns the number of cases of a part that passed. */
     static long run(World world, String part) throws InterruptedException {
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        Machine machine = Machine.preset("p3.16xlarge").subset(0, 1);
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
                 .load();

@@ -5,7 +5,6 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -58,7 +57,7 @@ final class MachinesProgram {
     private static int devices(World world, MpiProcesses all, int machine, int round) {
         int cases = 0;
         int devices = DEVICES * all.size();
-        Machine pair = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        Machine pair = Machine.preset("p3.16xlarge").subset(0, 1);
         try (Communicator local = Communicator.onHost(pair, world.config());
                 MachineDevices joined = Objects.requireNonNull(MachineDevices.join(
                         world,

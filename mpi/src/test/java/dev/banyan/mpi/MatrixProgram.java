@@ -10,7 +10,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -85,8 +85,7 @@ final class MatrixProgram {
                 .load();
         try (Arena arena = Arena.ofShared();
                 Communicator local = Communicator.onHost(
-                        Presets.find("p3.16xlarge")
-                                .orElseThrow()
+                        Machine.preset("p3.16xlarge")
                                 .subset(IntStream.range(0, devices).toArray()),
                         config);
                 HierarchicalCommunicator communicator =
@@ -131,8 +130,7 @@ final class MatrixProgram {
         int before = IntStream.range(0, world.rank()).map(rank -> 1 + rank % 2).sum();
         try (Arena arena = Arena.ofShared();
                 Communicator local = Communicator.onHost(
-                        Presets.find("p3.16xlarge")
-                                .orElseThrow()
+                        Machine.preset("p3.16xlarge")
                                 .subset(IntStream.range(0, devices).toArray()),
                         Config.builder().set(HostBackend.THREADS, 2).load());
                 HierarchicalCommunicator communicator =

@@ -10,7 +10,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -49,7 +49,7 @@ final class MismatchProgram {
     static long run(World world, int cases) {
         for (int seed = 0; seed < cases; seed++) {
             try (Communicator local = Communicator.onHost(
-                            Presets.find("p3.16xlarge").orElseThrow().subset(0),
+                            Machine.preset("p3.16xlarge").subset(0),
                             Config.builder().set(HostBackend.THREADS, 1).load());
                     KVStore store =
                             KVStore.builder(local).type(StoreType.DEPCHA).open()) {

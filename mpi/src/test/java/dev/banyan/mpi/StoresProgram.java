@@ -11,7 +11,7 @@ import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -35,9 +35,7 @@ final class StoresProgram {
         this.world = world;
         this.devices = devices;
         local = Communicator.onHost(
-                Presets.find("p3.16xlarge")
-                        .orElseThrow()
-                        .subset(IntStream.range(0, devices).toArray()),
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, devices).toArray()),
                 Config.builder().set(HostBackend.THREADS, 2).load());
     }
 

@@ -6,7 +6,7 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
-import dev.banyan.topology.PcieHierarchy;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

@@ -1,7 +1,7 @@
 package dev.banyan.nvml;
 
 import dev.banyan.topology.Connection;
-import dev.banyan.topology.PcieHierarchy;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -8,7 +8,6 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.MachineProbe;
 import dev.banyan.topology.NoPeerAccess;
-import dev.banyan.topology.Presets;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.format.MachineWriter;
@@ -37,7 +36,7 @@ class NvmlProbeTest {
     }
 
     private static Machine preset(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     private static void assertSameRoutes(Machine read, Machine expected) {

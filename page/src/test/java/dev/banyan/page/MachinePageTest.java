@@ -13,7 +13,6 @@ import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.WayModel;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -34,7 +33,7 @@ class MachinePageTest {
     private static final Pattern MODEL =
             Pattern.compile("<script type=\"application/gzip\" id=\"model\">(.*?)</script>", Pattern.DOTALL);
     private static final long MOST_BYTES = 1_500_000;
-    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("p3.16xlarge");
 
     private static PageModel model;
     private static String html;
@@ -59,7 +58,7 @@ class MachinePageTest {
     @Test
     void modelKeepsTextThatLooksLikeHtml() throws IOException {
         JsonNode json = json();
-        assertThat(json.get("notes").get(0).asText()).isEqualTo("a note with </script> in it");
+        assertThat(json.get("steps").get(0).get("workload").asText()).isEqualTo(Pages.SMALL);
     }
 
     @Test
@@ -152,7 +151,15 @@ class MachinePageTest {
         assertThat(model.curves())
                 .extracting(Curve::name)
                 .containsExactly(
-                        "packing", "multi-tree", "single-tree", "ring", "star", "one-shot", "auto", "NCCL, sweep.txt");
+                        "packing",
+                        "multi-tree",
+                        "single-tree",
+                        "ring",
+                        "star",
+                        "one-shot",
+                        "auto",
+                        "nccl",
+                        "NCCL, sweep.txt");
         Curve auto = model.curves().get(6);
         for (int i = 0; i < auto.points().size(); i++) {
             int size = i;
@@ -208,7 +215,7 @@ class MachinePageTest {
 
     @Test
     void samePageEveryTime() {
-        Machine machine = Presets.find("pcie-4").orElseThrow();
+        Machine machine = Machine.preset("pcie-4");
         assertThat(MachinePage.html(Pages.model(machine))).isEqualTo(MachinePage.html(Pages.model("pcie-4")));
     }
 

@@ -155,7 +155,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
                 sent(endedFlows[i]);
             }
             start();
-            leaveWires();
+            leaveLinks();
             shares.settle(this);
             ends.settle(now);
         }
@@ -397,7 +397,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
     }
 
     /** Removes the ended flows from their links, unless their stream has started another operation at this tick. */
-    private void leaveWires() {
+    private void leaveLinks() {
         for (int i = 0; i < endedCount; i++) {
             int flow = endedFlows[i];
             if (ended[flow]) {

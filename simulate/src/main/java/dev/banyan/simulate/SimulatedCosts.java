@@ -136,10 +136,10 @@ public final class SimulatedCosts implements CostModel {
     /** Returns the time of the link that is busy longest, at full efficiency. */
     @Override
     public double leastUsPerByte(ForestCost cost) {
-        Network wires = cost.network();
-        return IntStream.range(0, wires.arcs())
+        Network links = cost.network();
+        return IntStream.range(0, links.arcs())
                 .mapToDouble(arc -> cost.loads().get(arc).doubleValue()
-                        / (wires.gbs(arc) * profile.efficiency(wires.kind(arc)) * 1e3))
+                        / (links.gbs(arc) * profile.efficiency(links.kind(arc)) * 1e3))
                 .max()
                 .orElse(0);
     }

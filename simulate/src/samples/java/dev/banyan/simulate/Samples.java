@@ -15,7 +15,6 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
@@ -30,7 +29,7 @@ import java.util.stream.IntStream;
 
 /** Machines, profiles and schedules to test with. */
 public final class Samples {
-    /** Nothing is lost, nothing takes time but the wires. */
+    /** Nothing is lost, nothing takes time but the links. */
     public static final Profile IDEAL = ideal();
 
     private static final List<Collective> COLLECTIVES = List.of(Collective.values());
@@ -57,7 +56,7 @@ public final class Samples {
     }
 
     public static Machine preset(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     public static Machine machine(int devices, int hubs, Link... links) {

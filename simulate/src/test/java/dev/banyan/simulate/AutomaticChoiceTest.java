@@ -53,7 +53,7 @@ class AutomaticChoiceTest {
     }
 
     private static Machine preset(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     private static CollectiveRequest allReduce(long bytes) {
@@ -113,7 +113,7 @@ class AutomaticChoiceTest {
         check(name, LongStream.of(1 << 10, 100 << 10, largest));
     }
 
-    /** If copies meet on shared wires, the least time is at lengths that are not between two good ones. */
+    /** If copies meet on shared links, the least time is at lengths that are not between two good ones. */
     @ParameterizedTest
     @CsvSource({"pcie-4,655360", "pcie-8,3031012", "p3.8xlarge,58720256", "l40sx8,14680064"})
     void noChoiceIsMoreThanFivePercentFasterWhereTimesAreRough(String name, long bytes) {

@@ -66,12 +66,12 @@ class BoundRatesTest {
     }
 
     /**
-     * Half of what some ports of this machine send or receive goes between the sockets, where wires are narrower
+     * Half of what some ports of this machine send or receive goes between the sockets, where links are narrower
      * than the ports: one such transfer alone leaves a part of its ports idle, and two share them evenly, not in the
      * proportions of the trees. Guards what is reached; see docs/performance.md.
      */
     @Test
-    void narrowWiresBetweenSocketsFallShortOfTheBound() {
+    void narrowLinksBetweenSocketsFallShortOfTheBound() {
         Packed packed = Packed.on("pcie-8");
         assertThat(packed.packing.ratio()).isEqualTo(BigFraction.ONE);
         assertThat(packed.ofBound(Link.Kind.PCIE, Profiles.of(packed.machine))).isBetween(0.9, 1.0);

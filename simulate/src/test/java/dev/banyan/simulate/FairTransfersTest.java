@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FairTransfersTest {
     private static final double TICK_US = 1e-6;
 
-    private record Wires(Network network, Profile profile) {
+    private record Links(Network network, Profile profile) {
         /** In bytes per us. */
         private double total(int arc, int transfers) {
             double queueing = profile.queueing(network.kind(arc));
@@ -123,21 +123,21 @@ class FairTransfersTest {
 
     @ParameterizedTest
     @MethodSource("seeds")
-    void onRandomWires(int seed) {
+    void onRandomLinks(int seed) {
         Random random = new Random(seed);
         int ranks = 2 + random.nextInt(7);
         List<Job> jobs = IntStream.range(0, 1 + random.nextInt(4))
                 .mapToObj(job -> Job.of(Samples.randomSchedule(ranks, random)))
                 .toList();
-        Wires wires = new Wires(Samples.random(random, ranks), Samples.randomProfile(random));
-        wires.check(transfers(new Simulator(wires.network, List.of(), wires.profile), jobs));
+        Links links = new Links(Samples.random(random, ranks), Samples.randomProfile(random));
+        links.check(transfers(new Simulator(links.network, List.of(), links.profile), jobs));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"dgx-2", "dgx-a100", "pcie-8", "p2.16xlarge"})
-    void onMachinesWhoseTransfersShareWires(String name) {
+    void onMachinesWhoseTransfersShareLinks(String name) {
         Machine machine = Samples.preset(name);
-        Wires all = new Wires(Network.ofAllLinks(machine, ranks(machine)), Profiles.of(machine));
+        Links all = new Links(Network.ofAllLinks(machine, ranks(machine)), Profiles.of(machine));
         CollectiveAlgorithm trees =
                 new ForestAlgorithm("multi-tree", new KernighanLin().generate(LinkMatrix.of(machine), ranks(machine)));
         for (CollectiveAlgorithm algorithm : List.of(trees, new StarAlgorithm(machine.size()))) {
@@ -146,7 +146,7 @@ class FairTransfersTest {
         }
         PackedAlgorithm packed = new PackedAlgorithm(Network.of(machine));
         TreePacking packing = packed.packing(Collective.ALL_REDUCE, -1);
-        Wires own = new Wires(packing.network(), Profiles.of(machine));
+        Links own = new Links(packing.network(), Profiles.of(machine));
         Job job = Job.of(Samples.allReduce(packed, 3L << 20, 1 << 16));
         own.check(transfers(new Simulator(own.network, packing.links(), own.profile), List.of(job)));
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -147,7 +146,7 @@ class ProfileJsonTest {
         "pcie-8, pcie",
     })
     void everyPresetHasItsProfile(String preset, String profile) {
-        Machine machine = Presets.find(preset).orElseThrow();
+        Machine machine = Machine.preset(preset);
         assertThat(Profiles.of(machine).name()).isEqualTo(profile);
     }
 

@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Random schedules on random wires with random constants, several at once. */
+/** Random schedules on random links with random constants, several at once. */
 class SimulatorPropertyTest {
     /** Copies and kernels, by start. */
     private static final class Log implements SimulationListener {
@@ -67,7 +67,7 @@ class SimulatorPropertyTest {
 
     @ParameterizedTest
     @MethodSource("seeds")
-    void everyByteCrossesTheWiresOfItsPathOnce(int seed) {
+    void everyByteCrossesTheLinksOfItsPathOnce(int seed) {
         Case sample = random(seed);
         Network network = sample.network;
         Detours detours = new Detours(network);
@@ -94,7 +94,7 @@ class SimulatorPropertyTest {
         Simulation simulation = sample.run(new Log());
         for (int arc = 0; arc < network.arcs(); arc++) {
             assertThat(simulation.bytes(arc)).isEqualTo(expected[arc]);
-            // No faster than the wire, and not busy without a transfer.
+            // No faster than the link, and not busy without a transfer.
             double fastestUs = expected[arc] / (network.gbs(arc) * sample.profile.efficiency(network.kind(arc)) * 1e3);
             assertThat(simulation.busyUs(arc)).isGreaterThanOrEqualTo(fastestUs * (1 - 1e-9) - 1e-3);
             assertThat(simulation.busyUs(arc)).isLessThanOrEqualTo(simulation.endUs());
@@ -170,10 +170,10 @@ class SimulatorPropertyTest {
         }
     }
 
-    /** On no wire, at no time, more bytes than fit; no more copies at a device than it has engines. */
+    /** On no link, at no time, more bytes than fit; no more copies at a device than it has engines. */
     @ParameterizedTest
     @MethodSource("seeds")
-    void noWireAndNoDeviceDoesMoreThanItCan(int seed) {
+    void noLinkAndNoDeviceDoesMoreThanItCan(int seed) {
         Case sample = random(seed);
         Log log = new Log();
         sample.run(log);
@@ -201,7 +201,7 @@ class SimulatorPropertyTest {
         }
     }
 
-    /** Without any time but that of wires and memory, twice the bandwidth takes half as long. */
+    /** Without any time but that of links and memory, twice the bandwidth takes half as long. */
     @ParameterizedTest
     @MethodSource("seeds")
     void timesScaleWithBandwidth(int seed) {

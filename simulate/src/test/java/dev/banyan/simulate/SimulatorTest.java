@@ -322,7 +322,7 @@ class SimulatorTest {
                 .hasMessage("path [0, 1] does not lead from rank 0 to rank 2");
     }
 
-    /** A wire that carries nothing is none: there is another path, or the refusal of one, never an endless copy. */
+    /** A link that carries nothing is none: there is another path, or the refusal of one, never an endless copy. */
     @Test
     void linksWithoutBandwidthAreNoPath() {
         Network staged = Network.of(machine(2, 0, pcie(0, 1, 0)));

@@ -3,7 +3,8 @@ package dev.banyan.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.topology.Connection.Kind;
-import dev.banyan.topology.PcieHierarchy.End;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
+import dev.banyan.topology.internal.pcie.PcieHierarchy.End;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -24,7 +24,7 @@ class PresetsTest {
     }
 
     private static Machine machine(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.banyan.trees;
 
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.trees.internal.Rerooting;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -3,6 +3,7 @@ package dev.banyan.trees;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.banyan.trees.internal.render.ForestQuality;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

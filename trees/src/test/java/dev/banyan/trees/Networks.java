@@ -4,7 +4,6 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,7 +16,7 @@ public final class Networks {
     private Networks() {}
 
     public static Machine preset(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     /** Devices and hubs without latencies: nodes 0..devices-1, then hubs. */

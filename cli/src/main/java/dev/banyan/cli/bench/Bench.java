@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
-import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.schedule.plan.Platform;
+import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
 
 /** Runs what {@code bench} is asked for on one machine, and reports it. */
@@ -18,8 +18,9 @@ interface Bench {
     Platform platform(boolean isWorkload);
 
     /** The simulator's constants; null where it is not asked. */
-    @Nullable
-    String profile();
+    default @Nullable String profile() {
+        return null;
+    }
 
     /** Returns why a sweep cannot be run, or null if it can. */
     default @Nullable String refusal(Sweep sweep) {

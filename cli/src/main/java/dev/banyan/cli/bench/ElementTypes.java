@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.ElementType;
-import dev.banyan.cli.input.Names;
+import dev.banyan.study.text.Names;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

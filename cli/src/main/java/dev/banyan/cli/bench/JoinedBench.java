@@ -3,7 +3,6 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
 import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.bench.call.Meter;
 import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.FreeMemory;
@@ -11,6 +10,7 @@ import dev.banyan.cli.bench.rank.RankMemory;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
+import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
@@ -51,21 +51,23 @@ record JoinedBench(
         ReferenceCheck check =
                 sweep.checked() ? new ReferenceCheck(type, call.op(), processes, bytes / type.bytes(), SEED) : null;
         reporter.lines(NcclTable.MEASURED.header());
-        List<Row> rows = reporter.<Long, Row>rows(
-                "bench",
-                sweep.algorithms().choices(),
-                sweep::title,
-                sweep.counts(),
-                algorithm -> {
-                    Communicator joined = join.apply(Config.builder()
-                            .set(Planner.ALGORITHM, SizeRules.always(AlgorithmConfig.of(algorithm)))
-                            .load());
+        List<Row> rows;
+        try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
+            for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+                table.title(sweep.title(algorithm));
+                Config config = Config.builder()
+                        .set(Planner.ALGORITHM, SizeRules.always(AlgorithmConfig.of(algorithm)))
+                        .load();
+                try (Communicator joined = join.apply(config)) {
                     Rank rank = new Rank(joined, call, bytes, check);
-                    return Meter.on(joined, count -> rank.row(algorithm, count, runs(call, count)));
-                },
-                NcclTable.MEASURED::row);
-        if (rows.isEmpty()) {
-            return 0;
+                    for (long count : sweep.counts()) {
+                        if (table.isLast(rank.row(algorithm, count, runs(call, count)))) {
+                            return 0;
+                        }
+                    }
+                }
+            }
+            rows = table.all();
         }
         reporter.lines(NcclTable.MEASURED.footer(rows));
         reporter.lines(new Summary(rows).comparison("median time (us) out of place (the times above are means)"));

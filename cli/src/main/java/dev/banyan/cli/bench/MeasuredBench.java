@@ -3,7 +3,6 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
-import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.bench.workload.WorkloadBench;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -11,6 +10,7 @@ import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
 
 /** Measures calls where ranks are played. */
@@ -23,11 +23,6 @@ record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
     @Override
     public Platform platform(boolean isWorkload) {
         return site.platform();
-    }
-
-    @Override
-    public @Nullable String profile() {
-        return null;
     }
 
     @Override

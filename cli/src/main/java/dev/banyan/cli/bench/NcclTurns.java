@@ -3,20 +3,20 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
 import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.bench.call.Meter;
 import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.lang.foreign.Arena;
@@ -79,21 +79,20 @@ final class NcclTurns {
                     ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
                     : null;
             reporter.lines(header(call));
-            pairs = reporter.<Long, Pair>rows(
-                    "bench",
-                    ours,
-                    algorithm -> ours.size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of(),
-                    sweep.counts(),
-                    algorithm -> {
-                        Communicator communicator = site.open(algorithm);
-                        return Meter.on(
-                                communicator,
-                                count -> measure(sweep, algorithm, communicator, nccl, count, calls, check));
-                    },
-                    this::line);
-        }
-        if (pairs.isEmpty()) {
-            return 0;
+            try (Rows<Pair> table =
+                    reporter.rows("bench", ours.size() * sweep.counts().size(), this::line)) {
+                for (AlgorithmChoice algorithm : ours) {
+                    table.title(ours.size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of());
+                    try (Communicator communicator = site.open(algorithm)) {
+                        for (long count : sweep.counts()) {
+                            if (table.isLast(measure(sweep, algorithm, communicator, nccl, count, calls, check))) {
+                                return 0;
+                            }
+                        }
+                    }
+                }
+                pairs = table.all();
+            }
         }
         long wrong = pairs.stream().mapToLong(Pair::wrong).sum();
         reporter.lines(List.of("# Out of bounds values : "

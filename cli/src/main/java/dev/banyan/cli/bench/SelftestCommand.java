@@ -8,24 +8,22 @@ import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankBackend;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Numbers;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -55,7 +53,7 @@ import picocli.CommandLine.Option;
             "  banyan selftest --backend cuda --machine machine.json",
             "  banyan selftest --backend host --devices 0,1,2"
         })
-public final class SelftestCommand extends Subcommand {
+public final class SelftestCommand extends ReportCommand {
     private static final int MOST_RANKS = 16;
     private static final int SHOWN_FAILURES = 20;
 
@@ -86,9 +84,6 @@ public final class SelftestCommand extends Subcommand {
             names = "--short",
             description = "Test sums and means of float and half at three sizes only: seconds instead of minutes.")
     private boolean brief;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     /**
      * The cases of one algorithm, as JSON has them.
@@ -123,7 +118,7 @@ public final class SelftestCommand extends Subcommand {
     }
 
     private ChosenMachine introduced(ChosenMachine chosen) {
-        remark(format == OutputFormat.json ? null : chosen.remark(), chosen.warnings());
+        remark(json() ? null : chosen.remark(), chosen.warnings());
         return chosen;
     }
 
@@ -136,8 +131,7 @@ public final class SelftestCommand extends Subcommand {
     /** The right results do not depend on the machine; the links of this one make trees of every kind. */
     private Machine standIn(int ranks) {
         checkNumber(ranks);
-        return Presets.find(ranks > 8 ? "dgx-2" : "p3.16xlarge")
-                .orElseThrow()
+        return Machine.preset(ranks > 8 ? "dgx-2" : "p3.16xlarge")
                 .subset(IntStream.range(0, ranks).toArray());
     }
 
@@ -200,7 +194,6 @@ public final class SelftestCommand extends Subcommand {
         long passed = rows.stream().mapToLong(Row::passed).sum();
         long failed = rows.stream().mapToLong(Row::failed).sum();
         print(
-                format == OutputFormat.json,
                 RunContext.of(site.machine(), site.platform(), null),
                 rows,
                 () -> lines(List.of("# " + passed + " passed, " + failed + " failed")));
@@ -222,7 +215,7 @@ public final class SelftestCommand extends Subcommand {
 
     /** Prints lines for people, as soon as they are known. */
     private void lines(List<String> lines) {
-        if (format == OutputFormat.table) {
+        if (!json()) {
             lines.forEach(out()::println);
             out().flush();
         }

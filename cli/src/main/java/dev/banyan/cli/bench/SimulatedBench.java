@@ -6,14 +6,9 @@ import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
+import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
-import dev.banyan.cli.bench.workload.Predictions;
-import dev.banyan.cli.bench.workload.Workload;
 import dev.banyan.cli.bench.workload.WorkloadRow;
-import dev.banyan.cli.compare.Limit;
-import dev.banyan.cli.compare.SimulatedNccl;
-import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
@@ -33,6 +28,12 @@ import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.trace.TraceWriter;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Limit;
+import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Predictions;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
@@ -92,27 +93,28 @@ final class SimulatedBench implements Bench {
     public long run(Sweep sweep) {
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
-        List<Row> rows = reporter.<Long, Row>rows(
-                "bench",
-                sweep.algorithms().choices(),
-                sweep::title,
-                sweep.counts(),
-                algorithm -> {
-                    if (algorithm == AlgorithmChoice.NCCL) {
-                        return count -> row(nccl(), sweep.call(), count);
+        List<Row> rows;
+        try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
+            for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+                printed.title(sweep.title(algorithm));
+                Predictions predictions =
+                        algorithm == AlgorithmChoice.NCCL ? null : predictions(algorithm, costs.usual());
+                for (long count : sweep.counts()) {
+                    Row row = predictions == null
+                            ? row(nccl(), sweep.call(), count)
+                            : new Row(
+                                    algorithm,
+                                    sweep.call(),
+                                    count,
+                                    predicted(predictions, sweep.call(), count, false),
+                                    predicted(predictions, sweep.call(), count, true),
+                                    null);
+                    if (printed.isLast(row)) {
+                        return 0;
                     }
-                    Predictions predictions = predictions(algorithm, costs.usual());
-                    return count -> new Row(
-                            algorithm,
-                            sweep.call(),
-                            count,
-                            predicted(predictions, sweep.call(), count, false),
-                            predicted(predictions, sweep.call(), count, true),
-                            null);
-                },
-                table::row);
-        if (rows.isEmpty()) {
-            return 0;
+                }
+            }
+            rows = printed.all();
         }
         reporter.lines(table.footer(rows));
         List<Row> ours = rows.stream()
@@ -220,20 +222,21 @@ final class SimulatedBench implements Bench {
     @Override
     public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
-        List<WorkloadRow> rows = reporter.<Integer, WorkloadRow>rows(
-                workload.name(),
-                algorithms.choices(),
-                algorithm -> List.of(),
-                WorkloadRow.depths(workload),
-                algorithm -> {
-                    Predictions predictions = predictions(algorithm, chunks);
-                    List<PlannedSchedule> calls = predictions.plan(workload);
-                    return depth ->
-                            WorkloadRow.of(workload, depth, algorithm, predictions.us(calls, depth) / 1e3, null, null);
-                },
-                WorkloadRow::line);
-        if (rows.isEmpty()) {
-            return 0;
+        List<WorkloadRow> rows;
+        List<Integer> depths = WorkloadRow.depths(workload);
+        try (Rows<WorkloadRow> printed =
+                reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
+            for (AlgorithmChoice algorithm : algorithms.choices()) {
+                Predictions predictions = predictions(algorithm, chunks);
+                List<PlannedSchedule> calls = predictions.plan(workload);
+                for (int depth : depths) {
+                    double timeMs = predictions.us(calls, depth) / 1e3;
+                    if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
+                        return 0;
+                    }
+                }
+            }
+            rows = printed.all();
         }
         if (trace != null) {
             Predictions predictions = predictions(algorithms.choices().getFirst(), chunks);

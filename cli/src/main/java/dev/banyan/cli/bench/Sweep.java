@@ -33,6 +33,11 @@ record Sweep(Call call, List<Long> counts, AlgorithmList algorithms, Repeats rep
         return wrong;
     }
 
+    /** Returns the number of rows. */
+    int rows() {
+        return algorithms.choices().size() * counts.size();
+    }
+
     long largestCount() {
         return counts.getLast();
     }

@@ -4,7 +4,6 @@ import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.CopyBound;
 import dev.banyan.cli.bench.call.DeviceCalls;
 import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.bench.call.Meter;
 import dev.banyan.cli.bench.call.PlainLoop;
 import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.call.Repeats;
@@ -15,6 +14,7 @@ import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
+import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.CollectiveCall;
@@ -70,24 +70,22 @@ final class SweepBench {
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
             reporter.lines(NcclTable.MEASURED.header());
-            rows = reporter.<Long, Row>rows(
-                    "bench",
-                    sweep.algorithms().choices(),
-                    sweep::title,
-                    sweep.counts(),
-                    algorithm -> {
-                        Communicator communicator = site.open(algorithm);
-                        return Meter.on(communicator, count -> {
+            try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
+                for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+                    table.title(sweep.title(algorithm));
+                    try (Communicator communicator = site.open(algorithm)) {
+                        for (long count : sweep.counts()) {
                             Row row = row(sweep, algorithm, communicator, count, calls, check, onHost, loop);
                             if (onHost && count == sweep.largestCount()) {
                                 copy(first, second);
                             }
-                            return row;
-                        });
-                    },
-                    NcclTable.MEASURED::row);
-            if (rows.isEmpty()) {
-                return 0;
+                            if (table.isLast(row)) {
+                                return 0;
+                            }
+                        }
+                    }
+                }
+                rows = table.all();
             }
             reporter.lines(NcclTable.MEASURED.footer(rows));
             reporter.lines(conclusions(rows));

@@ -1,22 +1,23 @@
 package dev.banyan.cli.calibrate;
 
-import dev.banyan.cli.gpuday.DayFolder;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.gpuday.DayConstants;
+import dev.banyan.gpuday.DayFolder;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.Calibration;
 import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
+import dev.banyan.study.text.FigureText;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.option.MatrixUnit;
@@ -47,7 +48,7 @@ import picocli.CommandLine.Option;
             "  banyan calibrate --from p2p.txt --machine dgx-a100 --base a100-nvswitch --name ours",
             "  banyan calibrate --from gpu-day-20261122-093000 --output profile.json"
         })
-public final class CalibrateCommand extends Subcommand {
+public final class CalibrateCommand extends ReportCommand {
     @Option(
             names = "--from",
             required = true,
@@ -76,9 +77,6 @@ public final class CalibrateCommand extends Subcommand {
             description = "Write the profile as JSON to a file.")
     private @Nullable OutputFile output;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     /**
      * A constant of the new profile, as JSON has it.
      *
@@ -99,8 +97,7 @@ public final class CalibrateCommand extends Subcommand {
         Profile rest = base == null ? Profiles.of(chosen.machine()) : base;
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
-        boolean json = format == OutputFormat.json;
-        remark(json ? null : chosen.remark(), chosen.machine().warnings());
+        remark(json() ? null : chosen.remark(), chosen.machine().warnings());
         answer(chosen.machine(), calibration, rest, () -> {
             print(calibration, rest, report.source());
             PrintWriter out = out();
@@ -122,11 +119,10 @@ public final class CalibrateCommand extends Subcommand {
                         rest.get(constant),
                         calibration.measured().contains(constant),
                         profile.source(constant))));
-        boolean json = format == OutputFormat.json;
-        print(json, RunContext.of(of).with(profile.name()), rows, table);
+        print(RunContext.of(of).with(profile.name()), rows, table);
         if (output != null) {
             TextFile.write(output.path(), ProfileJson.write(profile));
-            if (!json) {
+            if (!json()) {
                 out().println("#");
                 out().println("# written to " + TerminalText.of(output.toString()));
             }

@@ -11,7 +11,9 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.SweepComparison;
+import dev.banyan.study.text.FigureText;
 import dev.banyan.topology.Machine;
 import java.util.List;
 
@@ -29,7 +31,7 @@ final class ProgramPredictions {
             "of that launches (us)");
 
     /** Adds what a sweep has of the sizes, if it is of all-reduces between devices that reach each other. */
-    void add(Comparison one) {
+    void add(ComparedSweep one) {
         if (one.setting().collective() != Collective.ALL_REDUCE
                 || one.setting().transport() != Transport.PEER
                 || one.compared().rows().stream().noneMatch(row -> SIZES.contains(row.bytes()))) {

@@ -1,13 +1,14 @@
 package dev.banyan.cli.calibrate;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.internal.nccl.Transport;
-import dev.banyan.study.measured.MeasuredSweep;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.NcclSweepReader;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.PublishedSweeps;
@@ -21,16 +22,11 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The options that name sweeps of nccl-tests and what they were measured on. */
-public final class SweepOptions {
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
-
+public final class SweepOptions extends OptionGroup {
     @Option(
             names = "--sweeps",
             required = true,
@@ -60,27 +56,19 @@ public final class SweepOptions {
     @Option(
             names = "--transport",
             description = "peer, or host where NCCL had neither NVLink nor peer access (default: peer).")
-    private Wires transport = Wires.peer;
+    private LinkUse transport = LinkUse.peer;
 
     /** The values of {@code --transport}. */
-    enum Wires {
+    enum LinkUse {
         peer(Transport.PEER),
         host(Transport.HOST);
 
         private final Transport transport;
 
-        Wires(Transport transport) {
+        LinkUse(Transport transport) {
             this.transport = transport;
         }
     }
-
-    /**
-     * A sweep, and what it was measured on.
-     *
-     * @param setting on what it was measured
-     * @param profile what it is to be predicted with
-     */
-    public record Measured(PublishedSweep setting, MeasuredSweep sweep, Profile profile) {}
 
     /**
      * The sweeps that are named.
@@ -89,7 +77,7 @@ public final class SweepOptions {
      * @param leftOut files that are no sweeps that can be compared, each with the reason
      * @param own what {@code --machine} names; empty where the files' names say it
      */
-    public record Found(List<Measured> sweeps, List<String> leftOut, Optional<ChosenMachine> own) {
+    public record Found(List<ComparedSweep> sweeps, List<String> leftOut, Optional<ChosenMachine> own) {
         /** Returns the context of the report; files of published sweeps have machines and profiles of their own. */
         public RunContext context() {
             return own.map(chosen -> RunContext.of(chosen.machine())
@@ -112,7 +100,7 @@ public final class SweepOptions {
         } else if (given("--devices") || given("--unit")) {
             throw wrong("--devices and --unit need --machine");
         }
-        List<Measured> found = new ArrayList<>();
+        List<ComparedSweep> found = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();
         for (Path file : files()) {
             String name = String.valueOf(file.getFileName());
@@ -120,7 +108,7 @@ public final class SweepOptions {
                     own.isPresent() ? Optional.of(setting(name, own.get())) : PublishedSweeps.find(name);
             if (setting.isPresent()) {
                 Profile by = profile == null ? Profiles.of(setting.get().machine()) : profile;
-                found.add(new Measured(setting.get(), NcclSweepReader.read(file), by));
+                found.add(ComparedSweep.of(setting.get(), NcclSweepReader.read(file), by));
             } else {
                 leftOut.add(name + ": " + PublishedSweeps.leftOut(name).orElseGet(() -> unknown(file)));
             }
@@ -132,12 +120,8 @@ public final class SweepOptions {
         return new Found(found, leftOut, own);
     }
 
-    private ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
-    }
-
     private boolean given(String option) {
-        return spec.commandLine().getParseResult().hasMatchedOption(option);
+        return command().getParseResult().hasMatchedOption(option);
     }
 
     private void checkProcesses(ChosenMachine chosen) {

@@ -1,9 +1,10 @@
 package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.study.measured.ComparedSweep;
+import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -23,28 +24,36 @@ import picocli.CommandLine.Option;
             "  banyan validate --sweeps ../shared/figures/nccl_tests --report docs/simulator.md",
             "  banyan validate --sweeps all_reduce.txt --machine topo.txt --devices-per-process 8"
         })
-public final class ValidateCommand extends Subcommand {
+public final class ValidateCommand extends ReportCommand {
     @Mixin
     private final SweepOptions sweeps = new SweepOptions();
 
-    @Option(names = "--report", paramLabel = "FILE", description = "Write the whole report to a file, as Markdown.")
+    @Option(
+            names = "--report",
+            paramLabel = "FILE",
+            description = "Write the report to a file, as Markdown, and its rows and constants as CSV beside it.")
     private @Nullable OutputFile report;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Override
     public void run() {
         SweepOptions.Found found = sweeps.read();
-        List<Comparison> comparisons =
-                found.sweeps().stream().map(Comparison::of).toList();
+        List<ComparedSweep> comparisons = found.sweeps();
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
-            TextFile.write(report.path(), new SimulatorDocument(comparisons, found.leftOut()).markdown());
+            write(new SimulatorDocument(comparisons, found.leftOut()), report.path());
         }
         ValidationReport answer = ValidationReport.of(comparisons, found.leftOut());
-        print(format == OutputFormat.json, found.context(), answer, () -> answer.print(out()));
+        print(found.context(), answer, () -> answer.print(out()));
+    }
+
+    private static void write(SimulatorDocument document, Path page) {
+        String stem = String.valueOf(page.getFileName()).replaceFirst("\\.[^.]*$", "");
+        String rows = stem + "-rows.csv";
+        String constants = stem + "-constants.csv";
+        TextFile.write(page.resolveSibling(rows), document.rows());
+        TextFile.write(page.resolveSibling(constants), document.constants());
+        TextFile.write(page, document.markdown(rows, constants));
     }
 }

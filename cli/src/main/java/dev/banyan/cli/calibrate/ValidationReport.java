@@ -3,6 +3,8 @@ package dev.banyan.cli.calibrate;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.text.FigureText;
 import java.io.PrintWriter;
 import java.util.List;
 
@@ -63,12 +65,12 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
      */
     record RowReport(long bytes, double measuredUs, double simulatedUs, double error, String boundBy) {}
 
-    static ValidationReport of(List<Comparison> comparisons, List<String> leftOut) {
+    static ValidationReport of(List<ComparedSweep> comparisons, List<String> leftOut) {
         return new ValidationReport(
                 comparisons.stream().map(ValidationReport::of).toList(), leftOut);
     }
 
-    static SweepReport of(Comparison one) {
+    static SweepReport of(ComparedSweep one) {
         return new SweepReport(
                 one.setting().file(),
                 one.setting().machine().name(),
@@ -85,7 +87,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
                                 row.measuredUs(),
                                 row.predicted().us(),
                                 row.error(),
-                                Comparison.boundBy(row)))
+                                ComparedSweep.boundBy(row)))
                         .toList());
     }
 

@@ -1,11 +1,12 @@
 package dev.banyan.cli.compare;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.MachineBounds;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -43,10 +44,10 @@ public final class BoundCommand extends Subcommand {
         if (root < 0 || root >= ranks) {
             throw wrong("--root is " + root + "; the ranks are 0.." + (ranks - 1));
         }
-        BoundReport report = BoundReport.of(chosen, relays.required(chosen), root);
+        MachineBounds report = MachineBounds.of(chosen, relays.required(chosen), root);
         print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            report.print(out(), format);
+            new BoundTable(report).print(out(), format);
         });
     }
 }

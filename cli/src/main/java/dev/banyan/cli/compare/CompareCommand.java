@@ -1,6 +1,5 @@
 package dev.banyan.cli.compare;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Progress;
@@ -10,6 +9,12 @@ import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.export.NcclGraphReader;
+import dev.banyan.export.mscclpp.PlanReader;
+import dev.banyan.export.mscclpp.PlanTrace;
+import dev.banyan.study.compare.Comparison;
+import dev.banyan.study.compare.ImportedRings;
+import dev.banyan.study.compare.ImportedSchedule;
+import dev.banyan.study.machine.ChosenMachine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -73,18 +78,18 @@ public final class CompareCommand extends Subcommand {
         for (Path file : schedules) {
             String text = text(file);
             if (NcclGraphReader.recognizes(text)) {
-                rings.add(ImportedRings.read(file, text, chosen));
+                rings.add(ImportedRings.of(file.toString(), NcclGraphReader.rings(file.toString(), text), chosen));
             } else {
                 imported.add(imported(file, text, chosen));
             }
         }
-        CompareReport report;
-        try (Progress progress = Progress.start("compare", CompareReport.STEPS, err())) {
-            report = CompareReport.of(chosen, forwarding, imported, rings, progress);
+        Comparison report;
+        try (Progress progress = Progress.start("compare", Comparison.STEPS, err())) {
+            report = Comparison.of(chosen, forwarding, imported, rings, progress::step);
         }
         print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            report.print(out(), format);
+            new CompareTable(report).print(out(), format);
         });
     }
 
@@ -102,8 +107,15 @@ public final class CompareCommand extends Subcommand {
         }
     }
 
+    /**
+     * Reads a plan.
+     *
+     * @throws dev.banyan.InputException if it is not a right plan
+     * @throws dev.banyan.schedule.ScheduleException if its result is wrong
+     */
     private ImportedSchedule imported(Path file, String text, ChosenMachine chosen) {
-        ImportedSchedule imported = ImportedSchedule.read(file, text);
+        ImportedSchedule imported = new ImportedSchedule(
+                file.toString(), PlanTrace.schedule(file.toString(), PlanReader.read(file.toString(), text)));
         int ranks = imported.schedule().ranks();
         int devices = chosen.machine().size();
         if (ranks != devices) {

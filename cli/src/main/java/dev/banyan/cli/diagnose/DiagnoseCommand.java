@@ -2,10 +2,15 @@ package dev.banyan.cli.diagnose;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.calibrate.SweepOptions;
-import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.output.OutputFormat;
-import dev.banyan.cli.output.Subcommand;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.study.diagnosis.Advice;
+import dev.banyan.study.diagnosis.LogDiagnosis;
+import dev.banyan.study.diagnosis.SweepDiagnosis;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.NcclLogReader;
 import java.io.PrintWriter;
@@ -32,7 +37,7 @@ import picocli.CommandLine.Option;
             "  NCCL_DEBUG=INFO all_reduce_perf -b 8 -e 8 -g 8 > nccl.log",
             "  banyan diagnose --sweeps sweep.txt --machine topo.txt --log nccl.log"
         })
-public final class DiagnoseCommand extends Subcommand {
+public final class DiagnoseCommand extends ReportCommand {
     @Mixin
     private final SweepOptions sweeps = new SweepOptions();
 
@@ -41,9 +46,6 @@ public final class DiagnoseCommand extends Subcommand {
             paramLabel = "FILE",
             description = "What NCCL printed in the same run with NCCL_DEBUG=INFO.")
     private @Nullable Path log;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     /**
      * The report, in the order of its JSON.
@@ -64,16 +66,17 @@ public final class DiagnoseCommand extends Subcommand {
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
+        Execution execution = CudaBackendProvider.execution(Config.defaults());
         Report report = new Report(
                 found.sweeps().stream()
-                        .map(sweep -> SweepDiagnosis.of(sweep, read))
+                        .map(sweep -> SweepDiagnosis.of(sweep, read, execution))
                         .toList(),
                 read == null
                         ? null
                         : LogDiagnosis.of(
                                 read, found.own().map(ChosenMachine::machine).orElse(null)),
                 found.leftOut());
-        print(format == OutputFormat.json, found.context(), report, () -> print(report));
+        print(found.context(), report, () -> print(report));
     }
 
     private void print(Report report) {

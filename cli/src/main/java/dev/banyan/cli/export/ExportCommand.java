@@ -1,6 +1,5 @@
 package dev.banyan.cli.export;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.Names;
@@ -10,6 +9,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.export.NcclLimits;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.machine.ChosenMachine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,8 +1,5 @@
 package dev.banyan.cli.export;
 
-import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.export.mscclpp.ChunkedTrees;
 import dev.banyan.export.mscclpp.MscclppPlan;
@@ -15,6 +12,9 @@ import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
 import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;

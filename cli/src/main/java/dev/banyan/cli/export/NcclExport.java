@@ -1,11 +1,11 @@
 package dev.banyan.cli.export;
 
-import dev.banyan.cli.input.ChosenMachine;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.export.NcclGraph;
 import dev.banyan.export.NcclSearch;
 import dev.banyan.export.RcclTrees;
 import dev.banyan.export.RingChannels;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.ring.RingSet;

@@ -1,17 +1,19 @@
 package dev.banyan.cli.figures;
 
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
-import dev.banyan.cli.plot.Picture;
-import dev.banyan.cli.plot.PlotFile;
+import dev.banyan.page.chart.Picture;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.figures.ArrayBound;
+import dev.banyan.study.figures.InFlight;
+import dev.banyan.study.figures.Speedups;
+import dev.banyan.study.figures.Throughput;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -39,7 +41,7 @@ import picocli.CommandLine.Option;
             "  banyan figures --out figures",
             "  banyan figures --out figures --profile my-p3.json"
         })
-public final class FiguresCommand extends Subcommand {
+public final class FiguresCommand extends ReportCommand {
     private static final String MACHINE = "p3.16xlarge";
     private static final String BOUND_MODEL = "vgg-16";
     private static final int BOUND_BATCH = 4;
@@ -58,13 +60,10 @@ public final class FiguresCommand extends Subcommand {
                     + " (default: v100-nvlink).")
     private @Nullable Profile profile;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     @Override
     public void run() {
         Path folder = folder();
-        Machine machine = Presets.find(MACHINE).orElseThrow();
+        Machine machine = Machine.preset(MACHINE);
         Profile constants = profile == null ? Profiles.of(machine) : profile;
         int steps = InFlight.steps() + ArrayBound.steps() + Speedups.steps();
         InFlight inFlight;
@@ -76,15 +75,15 @@ public final class FiguresCommand extends Subcommand {
             speedups = Speedups.of(machine, constants, progress::step);
         }
         List<WrittenFile> written = new ArrayList<>();
-        List<String> page = new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).lines();
-        text(folder.resolve("figures.md"), page, "page", written);
-        picture(folder, "in-flight", inFlight.picture(), written);
-        picture(folder, "array-bound", arrayBound.picture(), written);
+        Path page = folder.resolve("figures.md");
+        TextFile.write(page, new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).text());
+        written.add(new WrittenFile(page.toString(), "page"));
+        picture(folder, "in-flight", Pictures.of(inFlight), written);
+        picture(folder, "array-bound", Pictures.of(arrayBound), written);
         text(folder.resolve("in-flight.csv"), inFlight.csv(), "data", written);
         text(folder.resolve("array-bound.csv"), arrayBound.csv(), "data", written);
         text(folder.resolve("speed-ups.csv"), speedups.csv(), "data", written);
         print(
-                format == OutputFormat.json,
                 RunContext.of(machine).with(constants.name()),
                 written,
                 () -> out().println("wrote " + folder.resolve("figures.md") + ", its pictures and their data"));
@@ -124,7 +123,7 @@ public final class FiguresCommand extends Subcommand {
 
     private static void picture(Path folder, String name, Picture picture, List<WrittenFile> written) {
         Path file = folder.resolve(name + ".svg");
-        picture.write(new PlotFile(file));
+        new PlotFile(file).write(picture);
         written.add(new WrittenFile(file.toString(), "picture"));
     }
 }

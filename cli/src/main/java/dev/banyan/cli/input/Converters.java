@@ -5,6 +5,8 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProfileJson;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Names;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

@@ -1,6 +1,9 @@
 package dev.banyan.cli.input;
 
-import dev.banyan.cuda.CudaDevices;
+import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;
@@ -15,21 +18,16 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The options that say which machine is meant. */
-public final class MachineOptions {
+public final class MachineOptions extends OptionGroup {
     /** Matches names that can only be those of files. */
     private static final Pattern FILE_NAME = Pattern.compile("/|\\.(txt|xml|json|csv|log)$");
 
     /** Taken where nothing is said and nothing found. */
     private static final String DEFAULT_PRESET = "p3.16xlarge";
-
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = {"-m", "--machine"},
@@ -118,7 +116,7 @@ public final class MachineOptions {
      */
     public void takeFirst(int count, String option) {
         if (devices != null) {
-            throw new ParameterException(spec.commandLine(), option + " and --devices exclude each other");
+            throw wrong(option + " and --devices exclude each other");
         }
         devices = DeviceList.first(count);
         source = option + " " + count;
@@ -151,7 +149,7 @@ public final class MachineOptions {
             if (devices == null) {
                 throw new IllegalStateException(needed + all.name() + " has " + found);
             }
-            throw new ParameterException(spec.commandLine(), needed + source + " names " + found);
+            throw wrong(needed + source + " names " + found);
         }
         return chosen;
     }
@@ -163,7 +161,7 @@ public final class MachineOptions {
      * @param least number of ranks that the command needs
      * @throws ParameterException if the options make no sense
      * @throws IllegalStateException if there are too few devices
-     * @throws dev.banyan.cuda.CudaException if there is no driver
+     * @throws dev.banyan.cuda.type.CudaException if there is no driver
      */
     public RankedGpus chooseGpus(int least) {
         List<String> busIds = CudaDevices.busIds();
@@ -181,7 +179,7 @@ public final class MachineOptions {
         ChosenMachine whole = whole(Math.max(least, named.length));
         if (whole.machine().size() < named.length) {
             throw new ParameterException(
-                    spec.commandLine(),
+                    command(),
                     "--devices names " + named.length + " ranks, some on one GPU,"
                             + " and " + whole.machine().name() + ", whose devices stand for them, has "
                             + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
@@ -194,7 +192,7 @@ public final class MachineOptions {
         try {
             return whole.with(indices);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), source + ": " + e.getMessage(), e);
+            throw new ParameterException(command(), source + ": " + e.getMessage(), e);
         }
     }
 
@@ -203,7 +201,7 @@ public final class MachineOptions {
         Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
         if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
             throw new ParameterException(
-                    spec.commandLine(),
+                    command(),
                     "--gpu, --pcie-gen, --nvlink-gbs and --socket-gbs are for files; "
                             + (machine == null
                                     ? "name one by --machine"
@@ -223,7 +221,7 @@ public final class MachineOptions {
         try {
             return new StatedSpeeds(pcieGeneration, nvlinkGbs, socketGbs, model);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw new ParameterException(command(), e.getMessage(), e);
         }
     }
 
@@ -240,7 +238,7 @@ public final class MachineOptions {
             case ThisMachine.Missing missing -> why = missing.remark();
         }
         return ChosenMachine.whole(
-                Presets.find(DEFAULT_PRESET).orElseThrow(),
+                Machine.preset(DEFAULT_PRESET),
                 why + ": taking the preset " + DEFAULT_PRESET + " (another one by --machine)");
     }
 
@@ -251,11 +249,10 @@ public final class MachineOptions {
                 return path;
             }
         } catch (InvalidPathException e) {
-            throw new ParameterException(
-                    spec.commandLine(), "'" + name + "' can be neither a preset nor a file's name", e);
+            throw new ParameterException(command(), "'" + name + "' can be neither a preset nor a file's name", e);
         }
         throw new ParameterException(
-                spec.commandLine(),
+                command(),
                 FILE_NAME.matcher(name).find()
                         ? "no file is called '" + name + "', nor a preset; check the name and the current folder"
                         : "no preset and no file is called '" + name + "'"

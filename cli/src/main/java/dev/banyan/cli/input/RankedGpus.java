@@ -1,5 +1,6 @@
 package dev.banyan.cli.input;
 
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Device;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -1,20 +1,18 @@
 package dev.banyan.cli.input;
 
+import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.RelayChoice;
 import java.util.Locale;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The option that names devices which take no part but may forward. */
-public final class RelayOption {
+public final class RelayOption extends OptionGroup {
     private static final String OTHERS = "others";
     private static final String AUTO = "auto";
-
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = "--relays",
@@ -92,12 +90,12 @@ public final class RelayOption {
         int[] found = of(chosen);
         if (relays != null && !relays.auto() && found.length == 0) {
             throw new ParameterException(
-                    spec.commandLine(), "--relays others: every device takes part; name those that do by --devices");
+                    command(), "--relays others: every device takes part; name those that do by --devices");
         }
         return found;
     }
 
     private ParameterException refused(String why) {
-        return new ParameterException(spec.commandLine(), "--relays: " + why);
+        return wrong("--relays: " + why);
     }
 }

@@ -1,13 +1,10 @@
 package dev.banyan.cli.page;
 
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
@@ -16,10 +13,12 @@ import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.page.MachinePage;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
-import dev.banyan.page.study.ModelGradients;
+import dev.banyan.page.study.MeasuredCurves;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.nio.file.Path;
 import java.util.List;
@@ -46,7 +45,7 @@ import picocli.CommandLine.Option;
             "  banyan bench --backend cuda --algorithm all --format json > bench.json",
             "  banyan page --results bench.json"
         })
-public final class PageCommand extends Subcommand {
+public final class PageCommand extends ReportCommand {
     private static final int MOST_DEVICES = 16;
 
     @Mixin
@@ -71,9 +70,6 @@ public final class PageCommand extends Subcommand {
             description = "The simulator's constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     @Override
     public void run() {
         ChosenMachine chosen = machine.choose(2);
@@ -86,35 +82,28 @@ public final class PageCommand extends Subcommand {
                 .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
                 .toList();
         OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
-        List<ModelGradients> models = Workload.small().stream()
-                .map(workload -> new ModelGradients(workload.name(), workload.elements()))
-                .toList();
         Config config = Config.load();
         Profile constants = profile == null ? Profiles.of(shown) : profile;
-        NcclCurve nccl = NcclCurve.of(shown, constants);
-        PageStudy study = new PageStudy(shown, config, constants, CudaBackendProvider.execution(config));
+        PageStudy study = new PageStudy(chosen, config, constants, CudaBackendProvider.execution(config));
         List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
                 .toList();
-        if (format == OutputFormat.json) {
+        if (json()) {
             remarkAside(chosen.remark(), warnings);
         } else {
             remark(chosen.remark(), warnings);
         }
         PageModel model;
+        List<Workload> models = Workload.small();
         try (Progress progress = Progress.start("page", study.parts(models.size()), err())) {
             model = study.run(
                     Objects.requireNonNullElse(
                             PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
-                    new PrintedLimits(chosen),
-                    Stream.concat(nccl.curves().stream(), measured.stream()).toList(),
+                    measured,
                     models,
-                    Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
-                            .toList(),
                     progress::step);
         }
         TextFile.write(file.path(), MachinePage.html(model));
         print(
-                format == OutputFormat.json,
                 RunContext.of(shown).with(constants.name()),
                 List.of(new WrittenFile(file.toString(), "page")),
                 () -> out().println("# " + TerminalText.of(shown.name()) + ": " + file + " (open it in a browser)"));

@@ -1,10 +1,10 @@
 package dev.banyan.cli.probe;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
-import dev.banyan.cli.output.Numbers;
-import dev.banyan.cuda.PairFigures;
-import dev.banyan.cuda.PairFigures.Outcome;
-import dev.banyan.cuda.PeerMeter;
+import dev.banyan.cuda.internal.peer.PairFigures;
+import dev.banyan.cuda.internal.peer.PairFigures.Outcome;
+import dev.banyan.cuda.internal.peer.PeerMeter;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
@@ -37,7 +37,7 @@ public final class MeasuredLinks {
      *
      * @param meter of the machine's devices, in their order
      * @param progress runs after each pair
-     * @throws dev.banyan.cuda.CudaException if the driver fails
+     * @throws dev.banyan.cuda.type.CudaException if the driver fails
      */
     public static MeasuredLinks of(Machine machine, PeerMeter meter, Runnable progress) {
         int n = machine.size();

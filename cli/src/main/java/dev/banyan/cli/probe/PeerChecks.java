@@ -1,7 +1,7 @@
 package dev.banyan.cli.probe;
 
-import dev.banyan.cuda.CudaDevices;
-import dev.banyan.cuda.PeerLink;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.PeerLink;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
@@ -25,7 +25,7 @@ public final class PeerChecks {
      * Asks CUDA for all pairs.
      *
      * @param gpus the GPU of each device, as CUDA counts them
-     * @throws dev.banyan.cuda.CudaException if the driver fails
+     * @throws dev.banyan.cuda.type.CudaException if the driver fails
      */
     public static PeerChecks of(Machine machine, List<Integer> gpus) {
         PeerChecks checks = new PeerChecks(machine);

@@ -1,16 +1,15 @@
 package dev.banyan.cli.probe;
 
-import dev.banyan.cli.input.ByteSize;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.topo.TopoReport;
-import dev.banyan.cuda.CudaDevices;
-import dev.banyan.cuda.PeerMeter;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.peer.PeerMeter;
+import dev.banyan.study.text.ByteSize;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.ThisMachine;
@@ -36,13 +35,10 @@ import picocli.CommandLine.Option;
             "  banyan probe --measure --output machine.json",
             "  banyan trees --machine machine.json"
         })
-public final class ProbeCommand extends Subcommand {
+public final class ProbeCommand extends ReportCommand {
     private static final long DEFAULT_BYTES = 16 << 20;
     private static final int LEAST_BYTES = 16;
     private static final int DEFAULT_SECONDS = 10;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Option(
             names = "--output",
@@ -106,10 +102,9 @@ public final class ProbeCommand extends Subcommand {
         Machine machine = found.machine();
         List<String> remarks = new ArrayList<>(machine.warnings());
         PrintWriter out = out();
-        boolean json = format == OutputFormat.json;
         MeasuredLinks measured = null;
         if (measure) {
-            if (!json) {
+            if (!json()) {
                 out.println("# " + TerminalText.of(found.remark()));
             }
             List<Integer> gpus = gpus(machine, CudaDevices.busIds());
@@ -117,7 +112,7 @@ public final class ProbeCommand extends Subcommand {
             measured = measured(machine, gpus);
             machine = measured.machine();
             remarks.addAll(measured.warnings());
-            if (!json) {
+            if (!json()) {
                 measured.print(out);
             }
         } else if (CudaDevices.present()) {
@@ -130,7 +125,7 @@ public final class ProbeCommand extends Subcommand {
         remarks.addAll(links.warnings());
         TopoReport report = TopoReport.of(machine, links, remarks);
         Object answer = measured == null ? report : new Measured(measured.rows(), report.warnings());
-        print(json, RunContext.of(machine), answer, () -> {
+        print(RunContext.of(machine), answer, () -> {
             remark(measure ? null : found.remark(), report.warnings());
             if (!measure) {
                 report.printTable(out);

@@ -1,15 +1,19 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
-import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.ChartCurve;
-import dev.banyan.cli.plot.LineChart;
-import dev.banyan.cli.plot.Scale;
+import dev.banyan.page.chart.Axis;
+import dev.banyan.page.chart.ChartCurve;
+import dev.banyan.page.chart.LineChart;
+import dev.banyan.page.chart.Scale;
 import dev.banyan.study.cluster.AllReduceRule;
 import dev.banyan.study.cluster.CallOrder;
+import dev.banyan.study.cluster.ComputeRate;
+import dev.banyan.study.cluster.Curves;
 import dev.banyan.study.cluster.Design;
+import dev.banyan.study.cluster.ScalePoint;
+import dev.banyan.study.cluster.Setup;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;

@@ -1,10 +1,12 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.output.PageTemplate;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.cluster.Design;
-import java.util.ArrayList;
+import dev.banyan.study.cluster.ScalePoint;
+import dev.banyan.study.text.Numbers;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Published figures of training on Minskys, beside those of a page. */
@@ -24,30 +26,12 @@ final class Published {
         this.models = List.copyOf(models);
     }
 
-    List<String> lines() {
-        List<String> lines = new ArrayList<>(List.of(
-                "",
-                "## Beside what is published",
-                "",
-                "The paper (" + PAPER
-                        + ") draws its curves of epoch times of Inception-BN and ResNet-50 on 16 to 128 GPUs; it could"
-                        + " not be read where this was written, and its curves are no numbers here. Compared are the"
-                        + " facts that its abstract and accounts of it state.",
-                ""));
-        lines.addAll(facts().markdown());
-        lines.add("");
-        model().flatMap(report -> report.main().at(LARGEST).map(point -> gap(report, point)))
-                .ifPresent(lines::add);
-        lines.addAll(List.of(
-                "- The gain of depcha is smaller here than published. It is what the funnel leaves exposed, so"
-                        + " that it grows with anything that slows down a call of MPI: copies and sums by the"
-                        + " hosts' threads that are slower than assumed, a network of less than one EDR port per"
-                        + " machine, a NIC behind a busy socket, MPI's own waits. None of that is stated, so no"
-                        + " constant was chosen for it, nor for any row.",
-                "- Depcha is ahead of the funnel as published. Here that is because it alone leaves the caller"
-                        + " free, so that the next step's layers wait for their own keys, and sums inside machines"
-                        + " go on beside MPI."));
-        return lines;
+    String text() {
+        String gap = model().flatMap(report -> report.main().at(LARGEST).map(point -> gap(report, point)))
+                .map(line -> line + "\n")
+                .orElse("");
+        return PageTemplate.fill(
+                Published.class, "published.md", Map.of("facts", String.join("\n", facts().markdown()), "gap", gap));
     }
 
     private Optional<ModelReport> model() {

@@ -1,18 +1,19 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.cluster.ComputeRate;
 import dev.banyan.study.cluster.Fabric;
 import dev.banyan.study.cluster.Minsky;
+import dev.banyan.study.cluster.Setup;
+import dev.banyan.study.text.Names;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.nio.file.Files;
@@ -46,7 +47,7 @@ import picocli.CommandLine.Option;
             "  banyan scaling --out mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128 --workload"
                     + " resnet-50 --oversubscription 3"
         })
-public final class ScalingCommand extends Subcommand {
+public final class ScalingCommand extends ReportCommand {
     private static final String SUFFIX = ".md";
     private static final List<String> MODELS = List.of("resnet-50", "inception-bn");
 
@@ -106,15 +107,12 @@ public final class ScalingCommand extends Subcommand {
             description = "What one GPU trains alone (default: what is published for the GPU, model and batch).")
     private @Nullable Double rate;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     /** The machine of the published figures, or a preset. */
     public static Machine machine(String name) {
         Map<String, Machine> machines = new LinkedHashMap<>();
         machines.put(Minsky.NAME, Minsky.machine());
         for (String preset : Presets.names()) {
-            machines.put(preset.toLowerCase(Locale.ROOT), Presets.find(preset).orElseThrow());
+            machines.put(preset.toLowerCase(Locale.ROOT), Machine.preset(preset));
         }
         return Names.find("machine", machines, name);
     }
@@ -135,10 +133,9 @@ public final class ScalingCommand extends Subcommand {
             }
         }
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
-        scaling.picture().write(picture);
-        TextFile.write(file.path(), scaling.lines(name(page, ".svg")));
+        picture.write(scaling.picture());
+        TextFile.write(file.path(), scaling.text(name(page, ".svg")));
         print(
-                format == OutputFormat.json,
                 RunContext.of(machine).with(Profiles.of(machine).name()),
                 List.of(
                         new WrittenFile(page.toString(), "page"),

@@ -1,12 +1,18 @@
 package dev.banyan.cli.scaling;
 
-import dev.banyan.cli.output.Numbers;
-import dev.banyan.cli.plot.Picture;
+import dev.banyan.cli.output.PageTemplate;
+import dev.banyan.page.chart.Picture;
 import dev.banyan.study.cluster.Fabric;
 import dev.banyan.study.cluster.HostCosts;
 import dev.banyan.study.cluster.Minsky;
+import dev.banyan.study.cluster.ScalePoint;
+import dev.banyan.study.cluster.Setup;
+import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * The page on training with many machines, in Markdown, and its picture.
@@ -16,6 +22,9 @@ import java.util.List;
  * @param arguments of the command that writes it
  */
 record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
+    private static final String MINSKY =
+            "IBM S822LC: 2 POWER8, 4 P100, two NVLinks of 20 GB/s from each P100 to its neighbour"
+                    + " and to its CPU; between the CPUs 32 GB/s, NCCL's figure for POWER9, assumed";
     private static final long LARGE_SCALE_MIN_GPUS = 1024;
 
     Picture picture() {
@@ -23,108 +32,36 @@ record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
     }
 
     /** @param picture name of the picture's file */
-    List<String> lines(String picture) {
-        List<String> lines = new ArrayList<>();
-        lines.addAll(introduction());
-        lines.addAll(constants());
-        lines.addAll(List.of("", "![time of a step by GPUs](" + picture + ")"));
-        models.forEach(model -> lines.addAll(model.lines()));
-        lines.addAll(atLargeScale());
-        if (setup.machine().name().equals(Minsky.NAME)) {
-            lines.addAll(new Published(models).lines());
-        }
-        return lines;
-    }
-
-    private List<String> introduction() {
-        return """
-            # Beyond one machine, by simulation
-
-            This page is written by `banyan scaling %s`; don't edit it. It predicts training on machines like %s joined \
-            by a network, for the three ways to put MPI's collectives into a dependency engine: funnel, concum and depcha \
-            (A. R. Mamidala, "Efficient Embedding of MPI Collectives in MXNET DAGs for scaling Deep Learning", \
-            arXiv:1802.06949, 2018). Nothing here was measured on several machines.
-
-            ## The model
-
-            - A key is reduced inside each machine to its leaders, summed up between the leaders of all machines, and \
-            broadcast inside, in pieces of up to 4 MiB that follow one another. What happens inside is simulated as \
-            `docs/simulator.md` has it, over packed trees or a star, whichever is faster (%d %s; several leaders: \
-            stars). Leaders' data pass through the host's memory.
-            - Between machines there are closed forms, of latency, bytes on the busiest link and sums: a ring, recursive \
-            doubling, and halving-doubling (Rabenseifner). The least of the three is taken; as a variant Open MPI's \
-            fixed rule up to 4.0 (recursive doubling below 10,000 bytes, else the ring). Flows share NICs, and leaves' \
-            links to the spine, max-min fairly; the spine carries whatever leaves send. `ClosedFormsTest` runs the \
-            same algorithms on the simulator's engine, with NICs, leaves and spine as links and hubs, for 16 to 256 \
-            machines and 4 KiB to 4 MiB: they agree within 1 %%. More machines are extrapolated by the same formulas.
-            - funnel: the calling thread waits for a gradient and its sum inside, calls MPI, then turns to the next \
-            key. concum: groups of keys over several communicators with a helper thread each; helpers share the NICs; \
-            the caller waits for a barrier after each group. Under both, the next step begins when all keys are back. \
-            depcha: gradients are summed up inside as they come; calls of MPI follow one another in the order in which \
-            keys were handed out; a layer of the next step waits for its own key alone.
-            - Keys are handed out as MXNet's trainers do, from the input layer on, whose gradient comes last. So no \
-            design hides a call of MPI behind the backward pass; depcha hides it behind the next forward pass. A \
-            variant hands keys out in the order in which gradients come: then all three hide nearly everything.
-            - Backward takes two thirds of the computing and forward one; both pass evenly through the keys. \
-            Communication takes nothing from computing. Reading data, stragglers and optimizers are left out. An \
-            epoch is 1,281,167 images (ILSVRC 2012).
-            """.formatted(
-                arguments,
-                setup.machine().name(),
-                setup.fabric().nics(),
-                setup.fabric().nics() == 1 ? "leader" : "leaders").lines().toList();
-    }
-
-    private List<String> constants() {
+    String text(String picture) {
         Fabric fabric = setup.fabric();
         HostCosts host = HostCosts.ASSUMED;
-        List<String> lines =
-                new ArrayList<>(List.of("", "## Constants", "", "| constant | value | source |", "|---|---:|---|"));
-        if (setup.machine().name().equals(Minsky.NAME)) {
-            add(
-                    lines,
-                    "machine",
-                    "minsky",
-                    "IBM S822LC: 2 POWER8, 4 P100, two NVLinks of 20 GB/s from each P100 to its"
-                            + " neighbour and to its CPU; between the CPUs 32 GB/s, NCCL's figure for POWER9, assumed");
-        } else {
-            add(lines, "machine", setup.machine().name(), "preset; its links as `banyan topo` lists them");
-        }
-        add(lines, "profile", setup.profile().name(), "`docs/simulator.md`, each value with its source");
-        add(
-                lines,
-                "NIC",
-                Numbers.gbs(fabric.nicGbs()),
-                "option; by default 100 Gb/s, InfiniBand EDR's nominal rate, assumed" + " for the published machines");
-        add(lines, "NICs per machine", Integer.toString(fabric.nics()), "option; by default 1, assumed");
-        add(
-                lines,
-                "latency of a message",
-                Numbers.plain(fabric.latencyUs()) + " us",
-                "option; by default 2 us, assumed");
-        add(
-                lines,
-                "machines per leaf",
-                Integer.toString(fabric.leafMachines()),
-                "option; by default 18, half of a switch of" + " 36 ports, assumed");
-        add(lines, "oversubscription", Numbers.plain(fabric.oversubscription()), "option; by default 1, assumed");
-        add(lines, "MPI's sums", Numbers.gbs(host.reduceGbs()), "assumed: a thread of the host, bytes of result");
-        add(
-                lines,
-                "leader to host's memory",
-                Numbers.gbs(host.stagingGbs()),
-                "assumed: a PCIe gen3 slot; NVLink to a" + " POWER8 is wider");
-        add(
-                lines,
-                "handing over an operation",
-                Numbers.plain(host.handoverUs()) + " us",
-                "assumed, as for MXNet's engine in" + " `docs/figures/figures.md`");
-        add(lines, "concum's communicators, group", host.communicators() + ", " + host.outstanding(), "assumed");
-        return lines;
+        boolean minsky = setup.machine().name().equals(Minsky.NAME);
+        Map<String, Object> values = new HashMap<>();
+        values.put("arguments", arguments);
+        values.put("machine", setup.machine().name());
+        values.put("machine-source", minsky ? MINSKY : "preset; its links as `banyan topo` lists them");
+        values.put("leaders", Numbers.count(fabric.nics(), "leader"));
+        values.put("profile", setup.profile().name());
+        values.put("nic", Numbers.gbs(fabric.nicGbs()));
+        values.put("nics", fabric.nics());
+        values.put("latency", Numbers.plain(fabric.latencyUs()) + " us");
+        values.put("leaf", fabric.leafMachines());
+        values.put("oversubscription", Numbers.plain(fabric.oversubscription()));
+        values.put("sums", Numbers.gbs(host.reduceGbs()));
+        values.put("staging", Numbers.gbs(host.stagingGbs()));
+        values.put("handover", Numbers.plain(host.handoverUs()) + " us");
+        values.put("groups", host.communicators() + ", " + host.outstanding());
+        values.put("picture", picture);
+        values.put(
+                "models",
+                lines(models.stream().flatMap(model -> model.lines().stream()).toList()));
+        values.put("large-scale", lines(atLargeScale()));
+        values.put("published", minsky ? new Published(models).text() : "");
+        return PageTemplate.fill(ScalingPage.class, "scaling.md", values);
     }
 
-    private static void add(List<String> lines, String name, String value, String source) {
-        lines.add("| " + name + " | " + value + " | " + source + " |");
+    private static String lines(List<String> lines) {
+        return lines.stream().map(line -> line + "\n").collect(Collectors.joining());
     }
 
     private List<String> atLargeScale() {

@@ -1,11 +1,11 @@
 package dev.banyan.cli.topo;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Names;
 import dev.banyan.topology.format.MachineWriter;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;

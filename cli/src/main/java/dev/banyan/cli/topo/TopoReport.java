@@ -2,8 +2,8 @@ package dev.banyan.cli.topo;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import dev.banyan.cli.output.Assumptions;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;

@@ -1,7 +1,8 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.simulate.internal.trace.Recording;
+import dev.banyan.study.text.Numbers;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

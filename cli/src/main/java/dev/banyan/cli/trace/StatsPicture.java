@@ -1,13 +1,13 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.Numbers;
-import dev.banyan.cli.plot.Axis;
-import dev.banyan.cli.plot.ChartCurve;
-import dev.banyan.cli.plot.LineChart;
-import dev.banyan.cli.plot.Picture;
-import dev.banyan.cli.plot.Scale;
 import dev.banyan.dlc.internal.statistics.DlcStatistics;
 import dev.banyan.dlc.internal.statistics.Overhead;
+import dev.banyan.page.chart.Axis;
+import dev.banyan.page.chart.ChartCurve;
+import dev.banyan.page.chart.LineChart;
+import dev.banyan.page.chart.Picture;
+import dev.banyan.page.chart.Scale;
+import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

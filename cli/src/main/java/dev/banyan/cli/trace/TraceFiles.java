@@ -1,5 +1,6 @@
 package dev.banyan.cli.trace;
 
+import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.dlc.DlcTrace;
@@ -15,18 +16,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** The files that a command reads: one for each node of a run. */
-final class TraceFiles {
+final class TraceFiles extends OptionGroup {
     /** A record takes about 60 bytes, so that this is half a million messages of one node. */
     private static final BoundedInput LIMIT = new BoundedInput(32 << 20, 1_000_000);
-
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Parameters(arity = "1..*", paramLabel = "FILE", description = "Traces of one run, one file for each node.")
     private List<Path> files = List.of();
@@ -41,14 +37,14 @@ final class TraceFiles {
         Map<String, Path> nodes = new HashMap<>();
         for (Path file : files) {
             if (!Files.exists(file)) {
-                throw new ParameterException(spec.commandLine(), "no file is called '" + file + "'");
+                throw wrong("no file is called '" + file + "'");
             }
             DlcTrace trace = read(file);
             trace.recorder().ifPresent(recorder -> {
                 Path other = nodes.putIfAbsent(recorder, file);
                 if (other != null) {
                     throw new ParameterException(
-                            spec.commandLine(),
+                            command(),
                             other + " and " + file + " are both of " + recorder
                                     + "; name one file for each node of one run");
                 }

@@ -1,10 +1,8 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.dlc.internal.replay.DlcReplay;
 import dev.banyan.dlc.internal.run.DlcRun;
 import dev.banyan.schedule.plan.Execution;
@@ -12,6 +10,7 @@ import dev.banyan.schedule.plan.Platform;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Simulator;
+import dev.banyan.study.machine.ChosenMachine;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -34,7 +33,7 @@ import picocli.CommandLine.Option;
             "  banyan trace replay worker-0.txt --machine p3.16xlarge",
             "  banyan trace replay worker-*.txt server-*.txt --machine pcie-8 --format json"
         })
-final class TraceReplayCommand extends Subcommand {
+final class TraceReplayCommand extends ReportCommand {
     @Mixin
     private final TraceFiles files = new TraceFiles();
 
@@ -48,9 +47,6 @@ final class TraceReplayCommand extends Subcommand {
                     + " h100-nvswitch, mi250x-xgmi or pcie (default: those that fit the machine).")
     private @Nullable Profile profile;
 
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
-
     @Override
     public void run() {
         DlcRun traced = files.read();
@@ -62,7 +58,7 @@ final class TraceReplayCommand extends Subcommand {
                 constants.name(),
                 DlcReplay.run(traced, simulator, chosen.machine().size()));
         RunContext context = RunContext.of(chosen.machine(), Platform.simulated(Execution.CHUNKS), constants.name());
-        print(format == OutputFormat.json, context, report, () -> {
+        print(context, report, () -> {
             remark(chosen.remark(), chosen.warnings());
             report.print(out());
         });

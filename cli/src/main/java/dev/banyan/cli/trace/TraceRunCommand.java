@@ -2,30 +2,28 @@ package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.bench.StoreTypeConverter;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankBackend;
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.config.Config;
 import dev.banyan.dlc.DlcTrace;
 import dev.banyan.dlc.TraceRecorder;
-import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.StoreType;
+import dev.banyan.kvstore.internal.overlap.BackwardPass;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Workload;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -65,7 +63,7 @@ import picocli.CommandLine.Option;
             "  banyan trace run --workload resnet-50 --backend cuda --devices 0,0 --out traces",
             "  banyan trace stats traces/*.txt"
         })
-final class TraceRunCommand extends Subcommand {
+final class TraceRunCommand extends ReportCommand {
     private static final int MOST_COMPUTE_MS = 60_000;
     private static final int WARMUPS = 10;
 
@@ -96,9 +94,8 @@ final class TraceRunCommand extends Subcommand {
     @Option(
             names = "--kvstore",
             paramLabel = "TYPE",
-            converter = StoreTypeConverter.class,
             description = "device, a parameter server, tree, ring or auto (default: device).")
-    private String store = "device";
+    private StoreType store = StoreType.DEVICE;
 
     @Option(
             names = "--out",
@@ -113,9 +110,6 @@ final class TraceRunCommand extends Subcommand {
             description = "On the host, also write when each step ran, for ui.perfetto.dev: a row per device and per"
                     + " direction of a link. Some 16 KiB of an array make a few steps, so keep the run short.")
     private @Nullable OutputFile timeline;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     /**
      * The result of a run, as JSON has it.
@@ -174,7 +168,7 @@ final class TraceRunCommand extends Subcommand {
             Backend devices,
             Runnable warm,
             @Nullable HostTimeline steps) {
-        if (format == OutputFormat.table) {
+        if (!json()) {
             remark(chosen.remark(), chosen.warnings());
         }
         int ranks = chosen.machine().size();
@@ -188,7 +182,7 @@ final class TraceRunCommand extends Subcommand {
         List<Double> stepMs = new ArrayList<>();
         try (Communicator communicator = Communicator.create(chosen.machine(), config, devices);
                 KVStore kvstore = KVStore.builder(communicator)
-                        .type(StoreType.of(store))
+                        .type(store)
                         .optimizer(Optimizer.sgd(0.01))
                         .open()) {
             warmUp(played, communicator);
@@ -202,7 +196,7 @@ final class TraceRunCommand extends Subcommand {
         }
         Report report = write(recorder, steps, played, chosen, stepMs);
         RunContext context = RunContext.of(chosen.machine(), devices.platform(), null);
-        print(format == OutputFormat.json, context, report, () -> print(report, out()));
+        print(context, report, () -> print(report, out()));
     }
 
     private void refuseNonsense() {
@@ -233,7 +227,7 @@ final class TraceRunCommand extends Subcommand {
     /** Makes the plans, so that no iteration has to, and lets the code be compiled. */
     private void warmUp(Workload played, Communicator communicator) {
         try (KVStore another = KVStore.builder(communicator)
-                .type(StoreType.of(store))
+                .type(store)
                 .optimizer(Optimizer.sgd(0.01))
                 .open()) {
             BackwardPass pass = pass(played, communicator, another);
@@ -274,7 +268,7 @@ final class TraceRunCommand extends Subcommand {
                     played.name(),
                     chosen.machine().name(),
                     chosen.machine().size(),
-                    store,
+                    store.label(),
                     played.keys(),
                     iterations,
                     computeMs,

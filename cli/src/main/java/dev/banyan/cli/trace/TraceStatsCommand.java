@@ -1,9 +1,8 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.dlc.internal.statistics.DlcStatistics;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -34,12 +33,9 @@ import picocli.CommandLine.Option;
             "  banyan trace stats worker-*.txt server-*.txt --format json",
             "  banyan trace stats traces/*.txt --plot distributions.svg"
         })
-final class TraceStatsCommand extends Subcommand {
+final class TraceStatsCommand extends ReportCommand {
     @Mixin
     private final TraceFiles files = new TraceFiles();
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Option(
             names = "--plot",
@@ -53,8 +49,8 @@ final class TraceStatsCommand extends Subcommand {
         DlcStatistics statistics = DlcStatistics.of(files.read());
         StatsReport report = StatsReport.of(statistics);
         if (plot != null) {
-            StatsPicture.of(statistics).write(plot);
+            plot.write(StatsPicture.of(statistics));
         }
-        print(format == OutputFormat.json, RunContext.NONE, report, () -> report.print(out()));
+        print(RunContext.NONE, report, () -> report.print(out()));
     }
 }

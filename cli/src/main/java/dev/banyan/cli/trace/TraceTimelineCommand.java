@@ -1,10 +1,12 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.simulate.internal.trace.RecordedTimeline;
+import dev.banyan.simulate.internal.trace.Recording;
+import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;

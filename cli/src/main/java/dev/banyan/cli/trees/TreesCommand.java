@@ -1,16 +1,21 @@
 package dev.banyan.cli.trees;
 
-import dev.banyan.cli.compare.SubsetsReport;
-import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.compare.SubsetsTable;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.output.Json;
+import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.compare.SubsetSurvey;
+import dev.banyan.study.compare.Subsets;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.PlannedTrees;
+import dev.banyan.study.machine.TreesReport;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
@@ -194,7 +199,7 @@ public final class TreesCommand extends Subcommand {
             }
             case table, markdown -> {
                 remark(chosen.remark(), warnings);
-                report.printTable(out, plan);
+                new TreesTable(report, plan).printTable(out);
             }
         }
     }
@@ -202,15 +207,19 @@ public final class TreesCommand extends Subcommand {
     private void survey(ChosenMachine chosen, int size) {
         relays.of(chosen); // names devices outside the chosen ones
         Function<ChosenMachine, int[]> forwarding = relays.given() ? relays::of : null;
-        SubsetsReport report;
+        Subsets report;
         try {
-            report = SubsetsReport.of(chosen, size == 0 ? null : size, forwarding, err());
+            SubsetSurvey survey = new SubsetSurvey(chosen, size == 0 ? null : size);
+            try (Progress progress = Progress.start("subsets", survey.sets(), err())) {
+                report = survey.run(forwarding, progress::step);
+            }
         } catch (IllegalArgumentException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }
         print(format == Format.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
-            report.print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);
+            new SubsetsTable(report, size != 0)
+                    .print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);
         });
     }
 }

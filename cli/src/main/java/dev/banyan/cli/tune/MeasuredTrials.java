@@ -12,6 +12,7 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.tune.Trials;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;

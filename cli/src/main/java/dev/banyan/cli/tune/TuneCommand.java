@@ -5,21 +5,17 @@ import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankSite;
-import dev.banyan.cli.bench.workload.Workload;
+import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
-import dev.banyan.cli.compare.SimulatedNccl;
-import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
+import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.plot.PlotFile;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
@@ -32,14 +28,24 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.tune.IterationTimes;
+import dev.banyan.study.tune.SimulatedTrials;
+import dev.banyan.study.tune.Trials;
+import dev.banyan.study.tune.Tuner;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -68,7 +74,7 @@ import picocli.CommandLine.Option;
             "  banyan tune --backend host --format json",
             "  banyan tune --machine dgx-a100 --plot tuned.svg"
         })
-public final class TuneCommand extends Subcommand {
+public final class TuneCommand extends ReportCommand {
     private static final ByteSize FIRST = ByteSize.parse("1K");
     private static final ByteSize LAST = ByteSize.parse("1G");
     private static final ByteSize LAST_MEASURED = ByteSize.parse("16M");
@@ -126,9 +132,6 @@ public final class TuneCommand extends Subcommand {
             paramLabel = "FILE.svg",
             description = "Draw time and bus bandwidth over the size, a curve for each algorithm and the tuned choice.")
     private @Nullable PlotFile plot;
-
-    @Option(names = "--format", description = "table or json (default: table).")
-    private OutputFormat format = OutputFormat.table;
 
     @Override
     public void run() {
@@ -265,13 +268,28 @@ public final class TuneCommand extends Subcommand {
                             .gbs()
                             .doubleValue()
                     : null;
-            TunePicture.of(place(group), group.size(), collective, report.sizes(), bound)
-                    .write(plot);
+            Map<String, Map<Long, Double>> us = new LinkedHashMap<>();
+            for (Tuner.Found found : report.sizes()) {
+                found.best()
+                        .forEach((algorithm, tried) -> us.computeIfAbsent(algorithm.label(), _ -> new LinkedHashMap<>())
+                                .put(found.bytes(), tried.us()));
+            }
+            us.put(
+                    "tuned",
+                    report.sizes().stream()
+                            .collect(Collectors.toMap(
+                                    Tuner.Found::bytes, Tuner.Found::us, (one, _) -> one, LinkedHashMap::new)));
+            plot.write(CallPicture.of(
+                    collective.label() + " on " + place(group),
+                    "in place, best settings",
+                    collective.busFactor(group.size()),
+                    bound,
+                    us));
         }
         PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
         PrintWriter out = out();
-        if (format == OutputFormat.json) {
+        if (json()) {
             RunContext context = RunContext.of(
                     chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
             Json.print(out, answer(context, report.json(file.toString())));

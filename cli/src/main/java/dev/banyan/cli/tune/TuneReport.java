@@ -1,14 +1,16 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.workload.Workload;
-import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.tune.IterationTimes;
+import dev.banyan.study.tune.Tuner;
+import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -87,7 +87,7 @@ class CompareTest {
     /** NCCL's files name each NVSwitch, presets do not: each transfer uses all of them. */
     @Test
     void nvSwitchesByBusIdCarryWhatThePresetsHubCarries(@TempDir Path folder) throws Exception {
-        String one = MachineWriter.write(Presets.find("dgx-a100").orElseThrow(), "nccl-xml");
+        String one = MachineWriter.write(Machine.preset("dgx-a100"), "nccl-xml");
         String six = one.replaceAll(
                 "( *)<nvlink target=\"[^\"]*\" count=\"12\" (tclass=\"0x068000\")/>",
                 IntStream.rangeClosed(0xc1, 0xc6)

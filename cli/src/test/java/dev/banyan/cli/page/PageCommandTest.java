@@ -4,22 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cli.CommandRun;
-import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.page.model.Curve;
-import dev.banyan.page.study.PageStudy;
-import dev.banyan.simulate.Profiles;
-import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
-import dev.banyan.trees.bound.Bound;
-import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.allreduce.AllReducePacking;
+import dev.banyan.page.study.MeasuredCurves;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 class PageCommandTest {
     private static final String NCCL_TESTS = """
@@ -41,38 +33,6 @@ class PageCommandTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).endsWith(": " + page + " (open it in a browser)\n");
         assertThat(Files.readString(page)).contains("<title>two.txt - Banyan</title>");
-    }
-
-    @Test
-    void limitsAreThoseOfTheCommandBound() throws IOException {
-        MachineOptions options = new MachineOptions();
-        new CommandLine(options).parseArgs("--machine", "dgx-h100");
-        PrintedLimits limits = new PrintedLimits(options.choose(2));
-        Network whole = Network.of(limits.chosen().machine(), new int[] {0, 1, 2, 3, 4, 5, 6, 7});
-        Bound bound = AllReducePacking.of(whole).bound();
-        assertThat(limits.counted(whole)).isEqualTo("NVLink, no reduction in switches");
-        assertThat(limits.beyond(whole, bound).getFirst()).isEqualTo("NVLink, with reduction in switches: 450 GB/s");
-        assertThat(limits.beyond(whole, bound).getLast()).startsWith("all links, with reduction in switches: ");
-        Network four = Network.of(limits.chosen().machine(), new int[] {0, 1, 2, 3});
-        assertThat(limits.beyond(four, AllReducePacking.of(four).bound()))
-                .containsExactly("NVLink, with reduction in switches: 450 GB/s");
-    }
-
-    @Test
-    void modelOfNcclIsACurve() {
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
-        NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
-        assertThat(nccl.note()).contains("profile v100-nvlink").contains("published sweeps");
-        Curve curve = nccl.curves().getFirst();
-        assertThat(curve.name()).isEqualTo("nccl");
-        assertThat(curve.measured()).isFalse();
-        assertThat(curve.points())
-                .extracting(Curve.Point::bytes)
-                .isEqualTo(PageStudy.sizes())
-                .startsWith(1L << 10)
-                .endsWith(1L << 30);
-        assertThat(curve.points()).extracting(Curve.Point::us).isSorted();
-        assertThat(curve.points().getLast().choice()).isEqualTo("nccl/Simple");
     }
 
     @Test

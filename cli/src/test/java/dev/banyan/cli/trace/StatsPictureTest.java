@@ -2,7 +2,7 @@ package dev.banyan.cli.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cli.plot.ChartCurve;
+import dev.banyan.page.chart.ChartCurve;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -58,7 +58,7 @@ class TuneTest {
         Path file = folder.resolve("banyan-tuned.ini");
         JsonNode report = CommandRun.of("tune --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
                 .json();
-        Machine machine = Presets.find("p3.8xlarge").orElseThrow();
+        Machine machine = Machine.preset("p3.8xlarge");
         Planner planner = planner(machine);
         assertThat(report.get("rows")).hasSize(14);
         for (JsonNode size : report.get("rows")) {
@@ -153,7 +153,7 @@ class TuneTest {
     @Test
     void runsAddSections() throws Exception {
         Path file = folder.resolve("banyan-tuned.ini");
-        Machine machine = Presets.find("dgx-1v").orElseThrow().subset(0, 1);
+        Machine machine = Machine.preset("dgx-1v").subset(0, 1);
         Planner before = planner(machine);
         String options = " --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json --output " + file;
         CommandRun.of("tune --backend host" + options).json();
@@ -255,7 +255,7 @@ class TuneTest {
         Path beside = folder.toRealPath().resolve(".held.ini.lock");
         Tuning section = Tuning.of(
                 Platform.simulated(Execution.CHUNKS),
-                Presets.find("p3.8xlarge").orElseThrow(),
+                Machine.preset("p3.8xlarge"),
                 Map.of(Collective.ALL_REDUCE, SizeRules.always(AlgorithmChoice.RING)));
         try (FileChannel channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock _ = channel.lock()) {

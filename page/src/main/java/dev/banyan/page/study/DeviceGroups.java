@@ -1,5 +1,7 @@
 package dev.banyan.page.study;
 
+import dev.banyan.study.compare.DeviceSets;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -12,7 +14,7 @@ final class DeviceGroups {
     /** Devices of which all sets are held. */
     private static final int MOST_COMPLETE = 8;
     /** Number of sets of larger machines, beside those without one device. */
-    private static final int MOST_SETS = 700;
+    private static final BigInteger MOST_SETS = BigInteger.valueOf(700);
 
     private final int devices;
     private final int largest;
@@ -23,24 +25,11 @@ final class DeviceGroups {
         if (devices <= MOST_COMPLETE) {
             size = devices;
         } else {
-            while (size < devices && count(size + 1) <= MOST_SETS) {
+            while (size < devices && DeviceSets.count(devices, 2, size + 1).compareTo(MOST_SETS) <= 0) {
                 size++;
             }
         }
         largest = size;
-    }
-
-    /** Number of sets of 2 to so many devices. */
-    private long count(int most) {
-        long sum = 0;
-        for (int size = 2; size <= most; size++) {
-            long ways = 1;
-            for (int i = 1; i <= size; i++) {
-                ways = ways * (devices - size + i) / i;
-            }
-            sum += ways;
-        }
-        return sum;
     }
 
     /** Every set of 2 devices up to so many is held. */
@@ -51,10 +40,9 @@ final class DeviceGroups {
     /** The sets, ascending; the whole comes first, then others by size. */
     List<int[]> sets() {
         List<int[]> sets = new ArrayList<>();
-        sets.add(IntStream.range(0, devices).toArray());
-        for (int size = 2; size <= Math.min(largest, devices - 1); size++) {
-            add(sets, new int[size], 0, 0);
-        }
+        int[] all = IntStream.range(0, devices).toArray();
+        sets.add(all);
+        sets.addAll(DeviceSets.of(all, 2, Math.min(largest, devices - 1)));
         if (devices - 1 > largest) {
             for (int left = 0; left < devices; left++) {
                 int without = left;
@@ -64,16 +52,5 @@ final class DeviceGroups {
             }
         }
         return sets;
-    }
-
-    private void add(List<int[]> sets, int[] set, int filled, int next) {
-        if (filled == set.length) {
-            sets.add(set.clone());
-            return;
-        }
-        for (int device = next; device <= devices - (set.length - filled); device++) {
-            set[filled] = device;
-            add(sets, set, filled + 1, device + 1);
-        }
     }
 }

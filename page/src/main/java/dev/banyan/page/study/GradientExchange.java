@@ -6,6 +6,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.Simulator;
+import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -26,12 +27,12 @@ final class GradientExchange {
         this.algorithms = algorithms;
     }
 
-    StepModel of(ModelGradients gradients) {
+    StepModel of(Workload gradients) {
         List<Exchange> ways = new ArrayList<>();
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(exchange(algorithm, gradients.elements()));
         }
-        return new StepModel(gradients.model(), gradients.elements(), ways);
+        return new StepModel(gradients.name(), gradients.elements(), ways);
     }
 
     private Exchange exchange(int algorithm, List<Long> elements) {

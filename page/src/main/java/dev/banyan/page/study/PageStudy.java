@@ -11,6 +11,8 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +37,7 @@ public final class PageStudy {
 
     private static final List<Long> PLAYED_BYTES = List.of(64L << 10, 64L << 20);
 
+    private final ChosenMachine chosen;
     private final Machine machine;
     private final Config config;
     private final Profile profile;
@@ -42,17 +45,18 @@ public final class PageStudy {
     private final DeviceGroups groups;
 
     /**
-     * @param machine of at least two devices
+     * @param chosen at least two devices
      * @param config what chooses algorithms beside the simulator
      * @param profile the simulator's constants
      * @param execution what the curves are of; playbacks and steps of training are of chunks
      */
-    public PageStudy(Machine machine, Config config, Profile profile, Execution execution) {
+    public PageStudy(ChosenMachine chosen, Config config, Profile profile, Execution execution) {
+        machine = chosen.machine();
         if (machine.size() < 2) {
             throw new IllegalArgumentException(machine.name() + " has " + machine.size()
                     + " devices, and a page shows what at least 2 exchange; name another machine");
         }
-        this.machine = machine;
+        this.chosen = chosen;
         this.config = config;
         this.profile = profile;
         this.execution = execution;
@@ -77,21 +81,13 @@ public final class PageStudy {
      * Computes the model.
      *
      * @param version of Banyan
-     * @param words writes what is said of bounds
      * @param others further curves, measured or predicted, which are shown beside those of the algorithms
      * @param models gradients of models
-     * @param notes what else the page should say, one sentence each
      * @param onPart called after each part
      */
-    public PageModel run(
-            String version,
-            BoundWords words,
-            List<Curve> others,
-            List<ModelGradients> models,
-            List<String> notes,
-            Runnable onPart) {
+    public PageModel run(String version, List<Curve> others, List<Workload> models, Runnable onPart) {
         DrawnLinks links = new DrawnLinks(machine);
-        SetStudy study = new SetStudy(machine, links, words, ALGORITHMS, config);
+        SetStudy study = new SetStudy(chosen, links, ALGORITHMS, config);
         List<SetModel> sets = new ArrayList<>();
         for (int[] devices : groups.sets()) {
             sets.add(study.of(devices));
@@ -103,6 +99,8 @@ public final class PageStudy {
             curves.add(predicted.of(algorithm));
             onPart.run();
         });
+        NcclCurve nccl = NcclCurve.of(machine, profile);
+        curves.addAll(nccl.curves());
         curves.addAll(others);
         Calls chunks = new Calls(machine, config, new SimulatedCosts(machine, profile));
         List<Playback> playbacks = new ArrayList<>();
@@ -114,7 +112,7 @@ public final class PageStudy {
         }
         GradientExchange exchange = new GradientExchange(chunks, ALGORITHMS);
         List<StepModel> steps = new ArrayList<>();
-        for (ModelGradients gradients : models) {
+        for (Workload gradients : models) {
             steps.add(exchange.of(gradients));
             onPart.run();
         }
@@ -130,6 +128,7 @@ public final class PageStudy {
                 curves,
                 playbacks,
                 steps,
-                notes);
+                Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
+                        .toList());
     }
 }

@@ -11,6 +11,10 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.machine.CertificateReport;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Limit;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Tree;
@@ -41,16 +45,16 @@ final class SetStudy {
 
     private final Machine machine;
     private final DrawnLinks links;
-    private final BoundWords words;
+    private final ChosenMachine chosen;
     private final List<AlgorithmChoice> algorithms;
     private final Config config;
     /** Planners by the links between the devices: sets that are linked alike have the same trees. */
     private final Map<List<Double>, Planner> planners = new HashMap<>();
 
-    SetStudy(Machine machine, DrawnLinks links, BoundWords words, List<AlgorithmChoice> algorithms, Config config) {
-        this.machine = machine;
+    SetStudy(ChosenMachine chosen, DrawnLinks links, List<AlgorithmChoice> algorithms, Config config) {
+        this.chosen = chosen;
+        machine = chosen.machine();
         this.links = links;
-        this.words = words;
         this.algorithms = algorithms;
         this.config = config;
     }
@@ -106,13 +110,13 @@ final class SetStudy {
                         .map(part -> part.stream().map(rank -> devices[rank]).toList())
                         .toList()
                 : null;
-        String counted = words.counted(network);
-        List<String> beyond = words.beyond(network, bound);
+        String counted = Limit.counted(network, Collective.ALL_REDUCE);
+        List<String> beyond = beyond(network, bound);
         return new SetModel(
                 Arrays.stream(devices).boxed().toList(),
                 bound.gbs().doubleValue(),
-                exact(bound.gbs()),
-                words.certificate(bound, network),
+                Numbers.exact(bound.gbs()),
+                CertificateReport.of(bound, network, Collective.ALL_REDUCE).sentence(),
                 counted.isEmpty() ? null : counted,
                 beyond.isEmpty() ? null : beyond,
                 parts,
@@ -121,8 +125,17 @@ final class SetStudy {
                 relayed);
     }
 
-    private static String exact(Object fraction) {
-        return fraction.toString().replace(" ", "");
+    /**
+     * Returns the greater bounds of the same devices, one phrase each. For fewer devices than all, only those of the
+     * same links count: the others would take long for hundreds of sets.
+     */
+    private List<String> beyond(Network network, Bound bound) {
+        List<Limit> limits = network.ranks() == machine.size()
+                ? Limit.beyond(chosen, new int[0], network, Collective.ALL_REDUCE, -1, bound)
+                : Limit.reduced(network, Collective.ALL_REDUCE, bound);
+        return limits.stream()
+                .map(limit -> limit.counted() + ": " + Numbers.gbs(limit.algbwGBs()))
+                .toList();
     }
 
     /** The directed links that a certificate counts. */
@@ -195,7 +208,7 @@ final class SetStudy {
         return new WayModel(
                 algorithm,
                 loads.rateGbs().doubleValue(),
-                exact(loads.rateGbs()),
+                Numbers.exact(loads.rateGbs()),
                 percents(network, loads),
                 trees == null ? null : trees.stream().map(SetStudy::tree).toList(),
                 paths(network, loads.links(), devices));
@@ -203,7 +216,9 @@ final class SetStudy {
 
     private static TreeModel tree(PackedTree tree) {
         return new TreeModel(
-                exact(tree.share()), parents(tree.up()), tree.up().equals(tree.down()) ? null : parents(tree.down()));
+                Numbers.exact(tree.share()),
+                parents(tree.up()),
+                tree.up().equals(tree.down()) ? null : parents(tree.down()));
     }
 
     private static List<Integer> parents(Tree tree) {

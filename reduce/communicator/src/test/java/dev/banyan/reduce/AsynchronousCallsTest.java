@@ -14,7 +14,6 @@ import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -31,7 +30,7 @@ import org.junit.jupiter.api.Test;
 
 /** Calls that have not ended when their submission returns, and what may happen to them. */
 class AsynchronousCallsTest {
-    private static final Machine FOUR = Presets.find("p3.8xlarge").orElseThrow();
+    private static final Machine FOUR = Machine.preset("p3.8xlarge");
 
     private final FakeDevices devices = new FakeDevices();
 

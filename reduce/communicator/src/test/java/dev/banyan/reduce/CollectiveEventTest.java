@@ -8,7 +8,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -33,8 +33,7 @@ class CollectiveEventTest {
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
                 .build();
         try (Recording recording = new Recording();
-                Communicator communicator =
-                        Communicator.onHost(Presets.find("pcie-4").orElseThrow(), config)) {
+                Communicator communicator = Communicator.onHost(Machine.preset("pcie-4"), config)) {
             List<MemorySegment> buffers = IntStream.range(0, 4)
                     .mapToObj(rank -> communicator.allocate(rank, 4096))
                     .toList();

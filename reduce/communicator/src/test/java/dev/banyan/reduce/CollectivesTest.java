@@ -12,7 +12,6 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.test.CoveringArray;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -128,9 +127,8 @@ class CollectivesTest {
 
     /** One for each of the choices. */
     private static List<Communicator> communicators(int ranks) {
-        Machine machine = Presets.find("p3.16xlarge")
-                .orElseThrow()
-                .subset(IntStream.range(0, ranks).toArray());
+        Machine machine =
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, ranks).toArray());
         return CHOICES.stream()
                 .map(choice -> Communicator.onHost(
                         machine,

@@ -4,7 +4,6 @@ import dev.banyan.config.Config;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.PrintStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -28,8 +27,7 @@ final class JoinedProgram {
     public static void main(String[] arguments) {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         int processes = Integer.parseInt(arguments[0]);
-        Machine machine = Presets.find("p3.16xlarge")
-                .orElseThrow()
+        Machine machine = Machine.preset("p3.16xlarge")
                 .subset(IntStream.range(0, processes).toArray());
         try (Communicator joined = Communicator.join(machine, Config.load(), 1)) {
             MemorySegment shared = joined.allocate(joined.firstRank(), MOST_ELEMENTS * 4L);

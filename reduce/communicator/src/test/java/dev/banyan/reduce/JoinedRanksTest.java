@@ -13,7 +13,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -42,7 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Ranks that join from threads, each with a communicator of its own, as processes do. */
 @EnabledOnOs(OS.LINUX)
 class JoinedRanksTest {
-    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("p3.16xlarge");
 
     @TempDir
     private Path folder;

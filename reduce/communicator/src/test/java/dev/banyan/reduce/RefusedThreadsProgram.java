@@ -7,7 +7,6 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.test.RefusedThreads;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -55,9 +54,8 @@ final class RefusedThreadsProgram {
     }
 
     private static void calls() {
-        Machine machine = Presets.find("p3.16xlarge")
-                .orElseThrow()
-                .subset(IntStream.range(0, RANKS).toArray());
+        Machine machine =
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, RANKS).toArray());
         Config config = Config.builder()
                 .set("BANYAN_TIMEOUT_MS", "900000")
                 .set("BANYAN_THREADS", "3")

@@ -235,8 +235,8 @@ public final class Config {
         public Config load(Map<String, String> properties, Map<String, String> environment, Path directory) {
             List<Layer> layers = new ArrayList<>(List.of(
                     program(),
-                    new Layer("system property", false, properties).only(Builder::concernsUs),
-                    new Layer("environment variable", false, environment).only(Builder::concernsUs)));
+                    new Layer("system property", Kind.PROCESS, properties).only(Builder::concernsUs),
+                    new Layer("environment variable", Kind.PROCESS, environment).only(Builder::concernsUs)));
             Optional<Path> named = new Config(layers, List.of()).find(FILE);
             Path file = directory.resolve(named.orElse(Path.of(DEFAULT_FILE)));
             if (named.isPresent() || Files.exists(file)) {
@@ -244,7 +244,8 @@ public final class Config {
             }
             Path tuning = directory.resolve(TUNING_FILE);
             if (Files.exists(tuning)) {
-                layers.add(new Layer("in the working directory", false, Map.of(TUNING.name(), tuning.toString())));
+                layers.add(
+                        new Layer("in the working directory", Kind.PROCESS, Map.of(TUNING.name(), tuning.toString())));
             }
             Path old = directory.resolve(OLD_TUNING_FILE);
             return checked(
@@ -256,7 +257,7 @@ public final class Config {
         }
 
         private Layer program() {
-            return new Layer("set by the program", false, values);
+            return new Layer("set by the program", Kind.PROGRAM, values);
         }
 
         /** Nothing else of a process's environment is kept. */
@@ -279,7 +280,7 @@ public final class Config {
                                 + "); name another by BANYAN_CONFIG, or mend it",
                         e);
             }
-            return new Layer("file " + file, true, values(properties));
+            return new Layer("file " + file, Kind.FILE, values(properties));
         }
 
         private static Map<String, String> values(Properties properties) {
@@ -297,8 +298,15 @@ public final class Config {
         }
     }
 
+    private enum Kind {
+        PROGRAM,
+        /** Names of other programs are there, too. */
+        PROCESS,
+        FILE
+    }
+
     /** One source of settings, by name. */
-    private record Layer(String source, boolean file, Map<String, String> values) {
+    private record Layer(String source, Kind kind, Map<String, String> values) {
         Layer {
             values = Collections.unmodifiableMap(new TreeMap<>(values));
         }
@@ -306,7 +314,7 @@ public final class Config {
         @Nullable
         String text(Setting<?> setting) {
             String text = values.get(setting.name());
-            return text == null || text.isBlank() || (file && !setting.inFiles()) ? null : text;
+            return text == null || text.isBlank() || (kind == Kind.FILE && !setting.inFiles()) ? null : text;
         }
 
         <T> T parse(Setting<T> setting) {
@@ -316,7 +324,7 @@ public final class Config {
         Layer only(Predicate<String> wanted) {
             return new Layer(
                     source,
-                    file,
+                    kind,
                     values.entrySet().stream()
                             .filter(entry -> wanted.test(entry.getKey()))
                             .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue)));
@@ -328,10 +336,10 @@ public final class Config {
 
         private Optional<String> warning(String name) {
             Setting<?> setting = DECLARED.get(name);
-            if (file && setting != null && !setting.inFiles()) {
+            if (kind == Kind.FILE && setting != null && !setting.inFiles()) {
                 return Optional.of(name + " (" + source + ") has no effect in a file; make it an environment variable");
             }
-            return file || UnknownNames.isOurs(name)
+            return kind != Kind.PROCESS || UnknownNames.isOurs(name)
                     ? UnknownNames.warning(name, source, DECLARED.keySet())
                     : Optional.empty();
         }

@@ -1,5 +1,6 @@
 package dev.banyan.config;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -74,9 +75,28 @@ public record Setting<T>(
                 meaning);
     }
 
-    /** A 64-bit number of some unit with a lower limit. */
-    public static Setting<Long> atLeast(String name, String unit, long least, long defaultValue, String meaning) {
-        return of(name, atLeast(unit, least), text -> parseAtLeast(least, text), defaultValue, meaning);
+    /** A number of elements, which may be written as 10M (ten million) or 1e7. */
+    public static Setting<Long> elements(String name, long least, long defaultValue, String meaning) {
+        return of(
+                name,
+                atLeast("elements", least) + ", e.g. 10M or 1e7",
+                text -> {
+                    long value = parseElements(text);
+                    require(value >= least);
+                    return value;
+                },
+                defaultValue,
+                meaning);
+    }
+
+    private static long parseElements(String text) {
+        int power = text.isEmpty() ? 0 : "KMG".indexOf(text.charAt(text.length() - 1)) + 1;
+        BigDecimal number = new BigDecimal(power == 0 ? text : text.substring(0, text.length() - 1));
+        try {
+            return number.scaleByPowerOfTen(3 * power).longValueExact();
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException(text + " is no whole number of 64 bits", e);
+        }
     }
 
     /** A time in whole milliseconds, at least one. */

@@ -1,6 +1,8 @@
 package dev.banyan.config;
 
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -33,13 +35,18 @@ final class UnknownNames {
             "MXNET_ENABLE_GPU_P2P",
             "MXNET_KVSTORE_BIGARRAY_BOUND");
 
+    /** Settings of MXNet whose names have no prefix of their own. */
+    private static final List<String> MXNET = List.of("MXNET_KVSTORE_USETREE", "MXNET_KVSTORE_LOGTREE");
+
     private static final int MOST_EDITS = 2;
 
     private UnknownNames() {}
 
-    /** Returns whether a name outside files of settings can only be meant for Banyan. */
+    /** Returns whether a name of a process's environment can only be meant for Banyan. */
     static boolean isOurs(String name) {
-        return name.startsWith("BANYAN_") || name.startsWith("MXNET_KVSTORE_TREE_");
+        return name.startsWith("BANYAN_")
+                || name.startsWith("MXNET_KVSTORE_TREE_")
+                || (!MXNET.contains(name) && MXNET.stream().anyMatch(known -> isNear(name, known)));
     }
 
     /** Returns what is wrong with a name as one sentence, or nothing if some module of Banyan declares it. */
@@ -47,14 +54,18 @@ final class UnknownNames {
         if (declared.contains(name) || ELSEWHERE.contains(name)) {
             return Optional.empty();
         }
-        String remedy = Stream.concat(declared.stream(), ELSEWHERE.stream())
-                .filter(known -> Math.abs(name.length() - known.length()) <= MOST_EDITS)
-                .filter(known -> edits(name, known) <= MOST_EDITS)
+        String remedy = Stream.of(declared, ELSEWHERE, MXNET)
+                .flatMap(Collection::stream)
+                .filter(known -> isNear(name, known))
                 .min(Comparator.<String>comparingInt(known -> edits(name, known))
                         .thenComparing(Comparator.naturalOrder()))
                 .map(known -> "did you mean " + known + "?")
                 .orElse("banyan settings lists all settings");
         return Optional.of(Excerpt.of(name) + " (" + source + ") is not a setting and has no effect; " + remedy);
+    }
+
+    private static boolean isNear(String name, String known) {
+        return Math.abs(name.length() - known.length()) <= MOST_EDITS && edits(name, known) <= MOST_EDITS;
     }
 
     /** The least number of letters to insert, delete or replace that makes one name the other (Levenshtein). */

@@ -176,6 +176,29 @@ class ConfigTest {
                 .withMessageContaining("BANYAN_WORKERS is \"x\" (file " + directory.resolve("banyan.properties") + ")");
     }
 
+    @ParameterizedTest
+    @CsvSource({"10M, 10000000", "1e7, 10000000", "2K, 2000", "1G, 1000000000", "1.5M, 1500000"})
+    void countsHaveUnits(String text, long elements) {
+        assertThat(Config.builder().set("MXNET_BOUND", text).build().get(SampleSettings.BOUND))
+                .isEqualTo(elements);
+    }
+
+    @Test
+    void warnsOfUnknownNamesThatTheProgramSets() {
+        assertThat(Config.builder().set("bound", "1").build().warnings())
+                .containsExactly(
+                        "bound (set by the program) is not a setting and has no effect; banyan settings lists all"
+                                + " settings");
+    }
+
+    @Test
+    void warnsOfASlipInANameOfMxnet() {
+        assertThat(load(Map.of(), Map.of("MXNET_KVSTORE_USTREE", "0")).warnings())
+                .containsExactly(
+                        "MXNET_KVSTORE_USTREE (environment variable) is not a setting and has no effect; did you"
+                                + " mean MXNET_KVSTORE_USETREE?");
+    }
+
     @Test
     void warnsOfUnknownNames() {
         Config config = load(
@@ -198,9 +221,11 @@ class ConfigTest {
     @CsvSource({
         "MXNET_KVSTORE_TREE_FLAG, true, 0 or 1",
         "MXNET_KVSTORE_TREE_FLAG, 2, 0 or 1",
-        "MXNET_BOUND, -1, 'a whole number of elements, at least 0'",
-        "MXNET_BOUND, 1e7, 'a whole number of elements, at least 0'",
-        "MXNET_BOUND, 99999999999999999999, 'a whole number of elements, at least 0'",
+        "MXNET_BOUND, -1, 'a whole number of elements, at least 0, e.g. 10M or 1e7'",
+        "MXNET_BOUND, 1.5, 'a whole number of elements, at least 0, e.g. 10M or 1e7'",
+        "MXNET_BOUND, 1e99999999, 'a whole number of elements, at least 0, e.g. 10M or 1e7'",
+        "MXNET_BOUND, M, 'a whole number of elements, at least 0, e.g. 10M or 1e7'",
+        "MXNET_BOUND, 99999999999999999999, 'a whole number of elements, at least 0, e.g. 10M or 1e7'",
         "BANYAN_WORKERS, 0, 'a whole number of workers, 1 to 64'",
         "BANYAN_WORKERS, 65, 'a whole number of workers, 1 to 64'",
         "BANYAN_WORKERS, 4294967297, 'a whole number of workers, 1 to 64'",

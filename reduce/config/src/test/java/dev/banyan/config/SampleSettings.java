@@ -8,7 +8,7 @@ public final class SampleSettings implements SettingProvider {
     static final Setting<Boolean> FLAG = Setting.flag("MXNET_KVSTORE_TREE_FLAG", true, "Is on or off.");
     static final Setting<Integer> WORKERS =
             Setting.wholeNumber("BANYAN_WORKERS", "workers", 1, 64, 4, "Counts workers.");
-    static final Setting<Long> BOUND = Setting.atLeast("MXNET_BOUND", "elements", 0, 7, "Limits elements.");
+    static final Setting<Long> BOUND = Setting.elements("MXNET_BOUND", 0, 7, "Limits elements.");
     static final Setting<Duration> PATIENCE =
             Setting.milliseconds("BANYAN_PATIENCE_MS", Duration.ofSeconds(1), "Limits the time.");
     static final Setting<Long> LIMIT = Setting.bytes("BANYAN_LIMIT", 2 << 20, 256 << 20, "Limits bytes.");

@@ -1,6 +1,41 @@
 package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
+import dev.banyan.cuda.internal.driver.CallerContext;
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.internal.graph.CudaExecutable;
+import dev.banyan.cuda.internal.graph.GraphLauncher;
+import dev.banyan.cuda.internal.graph.PlanMaker;
+import dev.banyan.cuda.internal.job.JobGpus;
+import dev.banyan.cuda.internal.job.JobPeers;
+import dev.banyan.cuda.internal.launch.LaunchQueue;
+import dev.banyan.cuda.internal.launch.LaunchThreads;
+import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.DeviceMemory;
+import dev.banyan.cuda.internal.memory.DeviceSpace;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
+import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.internal.nccl.NcclExecutable;
+import dev.banyan.cuda.internal.nccl.NcclLauncher;
+import dev.banyan.cuda.internal.peer.PeerAccess;
+import dev.banyan.cuda.internal.peer.PeerTrials;
+import dev.banyan.cuda.internal.program.NoProgramException;
+import dev.banyan.cuda.internal.program.ProgramExecutable;
+import dev.banyan.cuda.internal.program.ProgramGroup;
+import dev.banyan.cuda.internal.program.ProgramLauncher;
+import dev.banyan.cuda.internal.program.ProgramMemory;
+import dev.banyan.cuda.internal.program.ProgramPlan;
+import dev.banyan.cuda.internal.program.ProgramPlanner;
+import dev.banyan.cuda.internal.program.UpdateLauncher;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
@@ -8,7 +43,6 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
-import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.internal.joining.JoinableBackend;
 import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Job;
@@ -24,13 +58,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import jcuda.driver.CUresult;
@@ -75,13 +107,10 @@ import org.slf4j.LoggerFactory;
 public final class CudaBackend implements Backend, JoinableBackend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
 
-    /** Backends whose memory is not freed. */
-    private static final Set<CudaBackend> LIVING = new LinkedHashSet<>();
-
     private final long timeoutNanos;
     private final LongSupplier clock;
     private final Ranks ranks;
-    private final Company company;
+    private final JobPeers jobPeers;
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
     private final PeerTrials trials;
@@ -111,20 +140,20 @@ public final class CudaBackend implements Backend, JoinableBackend {
     }
 
     CudaBackend(int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning) {
-        this(ordinals, timeout, peerAccess, bufferLimit, tuning, Company.ALONE);
+        this(ordinals, timeout, peerAccess, bufferLimit, tuning, JobPeers.ALONE);
     }
 
-    /** @param company the processes that hold the ranks; it is left by {@link #close} */
+    /** @param jobPeers the processes that hold the ranks; {@link #close} leaves them */
     CudaBackend(
-            int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning, Company company) {
-        this.company = company;
+            int[] ordinals, Duration timeout, PeerRule peerAccess, long bufferLimit, Tuning tuning, JobPeers jobPeers) {
+        this.jobPeers = jobPeers;
         if (ordinals.length == 0 || !timeout.isPositive() || bufferLimit < 1) {
             throw new IllegalArgumentException("a CUDA backend of " + ordinals.length + " ranks, timeout " + timeout
                     + " and " + bufferLimit + " bytes of receive buffers; all must be positive");
         }
         ProcessFault.check();
         CudaLibrary.load();
-        freeClosed();
+        LivingBackends.freeClosed();
         int count = CudaDevices.count();
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
         clock = tuning.clock();
@@ -138,24 +167,24 @@ public final class CudaBackend implements Backend, JoinableBackend {
                 }
                 opened.computeIfAbsent(ordinal, CudaDevice::new);
             }
-            ranks = company.ranks(Arrays.stream(ordinals)
+            ranks = jobPeers.ranks(Arrays.stream(ordinals)
                     .mapToObj(ordinal -> Objects.requireNonNull(opened.get(ordinal)))
                     .toList());
             platform =
-                    new Platform("cuda", executor.execution(), company.models(opened.keySet()), CudaDevices.driver());
-            memory = new DeviceMemory(ranks, lanes, this::wouldWait);
+                    new Platform("cuda", executor.execution(), jobPeers.models(opened.keySet()), CudaDevices.driver());
+            memory = new DeviceMemory(ranks, lanes, () -> LivingBackends.keepBusy(this));
             pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos, clock);
                     lanes.put(device, lane);
                     device.makeOne(word -> lane.fill(word, 1, 1));
                 }
-                return company.pieces(ranks, lanes);
+                return jobPeers.pieces(ranks, lanes);
             });
             programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
             BufferAccess access = new BufferAccess(memory);
             List<CudaDevice> devices = List.copyOf(lanes.keySet());
-            queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, company, tuning.watcher());
+            queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, jobPeers, tuning.watcher());
             graphLauncher = queue.attach(CallerContext.keep(
                     ranks.leader(), () -> new GraphLauncher(ranks.leader(), queue, access, tuning.graphNodes())));
             programLauncher = queue.attach(CallerContext.keep(
@@ -181,9 +210,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
-        synchronized (LIVING) {
-            LIVING.add(this);
-        }
+        LivingBackends.add(this);
     }
 
     /**
@@ -243,7 +270,12 @@ public final class CudaBackend implements Backend, JoinableBackend {
         }
         queue.checkUsable();
         HostBlock block = CallerContext.keep(ranks.leader(), () -> new HostBlock(bytes));
-        return block.segment(arena, () -> free(block));
+        try {
+            return block.segment(arena, () -> free(block));
+        } catch (RuntimeException e) {
+            memory.free(block::free);
+            throw e;
+        }
     }
 
     private void free(HostBlock block) {
@@ -256,7 +288,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
 
     @Override
     public void copyToDevice(MemorySegment target, MemorySegment source) {
-        MemorySegment host = forDriver(source);
+        MemorySegment host = DeviceMemory.forDriver(source);
         var _ = copied(() -> {
             memory.write(target, host);
             return MemorySegment.NULL;
@@ -265,25 +297,11 @@ public final class CudaBackend implements Backend, JoinableBackend {
 
     @Override
     public void copyToHost(MemorySegment source, MemorySegment target) {
-        MemorySegment host = forDriver(target);
+        MemorySegment host = DeviceMemory.forDriver(target);
         var _ = copied(() -> {
             memory.read(source, host);
             return MemorySegment.NULL;
         });
-    }
-
-    /** Returns host memory for a copy, which the thread of the driver's calls may touch while its owner waits. */
-    @SuppressWarnings("restricted")
-    private static MemorySegment forDriver(MemorySegment host) {
-        Thread caller = Thread.currentThread();
-        if (!caller.isVirtual()
-                || !host.isNative()
-                || !host.isAccessibleBy(caller)
-                || !host.scope().isAlive()) {
-            return host;
-        }
-        MemorySegment open = MemorySegment.ofAddress(host.address()).reinterpret(host.byteSize());
-        return host.isReadOnly() ? open.asReadOnly() : open;
     }
 
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
@@ -336,7 +354,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
             throw queue.brokenBy(e);
         } catch (IllegalStateException | CollectiveTimeoutException e) {
             // A process has ended, is late or makes another call.
-            throw company.isAlone() ? e : queue.breaking(e);
+            throw jobPeers.isAlone() ? e : queue.breaking(e);
         }
     }
 
@@ -349,7 +367,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     @Override
     public @Nullable String refusal(NcclRequest request) {
         queue.checkUsable();
-        if (!company.isAlone()) {
+        if (!jobPeers.isAlone()) {
             return "NCCL's communicators are of one process here, and other processes hold some of the ranks";
         }
         try {
@@ -380,7 +398,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         try {
             return programs.plan(schedule, type, op);
         } catch (NoProgramException e) {
-            if (!company.isAlone()) {
+            if (!jobPeers.isAlone()) {
                 throw new CudaException(
                         schedule.collective().label() + " by " + schedule.algorithm()
                                 + " can't run as one kernel on each GPU: " + e.getMessage()
@@ -409,7 +427,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
      */
     @Override
     public Group group() {
-        return company.isAlone() ? queue.open(new ProgramGroup(queue, programLauncher)) : Backend.super.group();
+        return jobPeers.isAlone() ? queue.open(new ProgramGroup(queue, programLauncher)) : Backend.super.group();
     }
 
     @Override
@@ -418,7 +436,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     }
 
     /** Returns whether the backend is not known to have nothing to do on its devices. */
-    private boolean isBusy() {
+    boolean isBusy() {
         return CallerContext.tryKeep(
                 ranks.leader(),
                 kept -> !kept
@@ -427,30 +445,10 @@ public final class CudaBackend implements Backend, JoinableBackend {
                         || lanes.values().stream().anyMatch(CopyLane::isBusy));
     }
 
-    private boolean sharesDeviceWith(CudaBackend other) {
+    /** Returns whether a device has ranks of both backends. */
+    boolean sharesDeviceWith(CudaBackend other) {
         return lanes.keySet().stream()
                 .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
-    }
-
-    /**
-     * Returns whether a call that frees memory on the backend's devices would wait for work of this backend or of
-     * another.
-     */
-    private boolean wouldWait() {
-        synchronized (LIVING) {
-            return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
-        }
-    }
-
-    /** Returns whether that is to change soon, as the work of other backends ends or times out. */
-    private boolean wouldWaitForSoundBackends() {
-        synchronized (LIVING) {
-            return LIVING.stream()
-                    .anyMatch(other -> !other.equals(this)
-                            && other.failure() == null
-                            && sharesDeviceWith(other)
-                            && other.isBusy());
-        }
     }
 
     /**
@@ -463,64 +461,26 @@ public final class CudaBackend implements Backend, JoinableBackend {
         if (!queue.close()) {
             return;
         }
-        if (!CallerContext.tryKeep(ranks.leader(), _ -> company.leave(pieces))) {
-            synchronized (LIVING) {
-                LIVING.remove(this);
-            }
+        if (!CallerContext.tryKeep(ranks.leader(), _ -> jobPeers.leave(pieces))) {
+            LivingBackends.forget(this);
             LOG.warn("memory of a backend is left to the end of the process, since another process has failed or ended"
                     + " and kernels may still write there");
             return;
         }
-        Waiting.whileBusy(this::wouldWaitForSoundBackends, clock, timeoutNanos);
-        freeClosed();
-        synchronized (LIVING) {
-            if (ProcessFault.isThere()) {
-                LIVING.remove(this);
-                LOG.warn("memory of a backend is left to the end of the process, since a device has failed");
-            }
-            if (LIVING.contains(this)) {
-                LOG.warn("memory of a backend is kept until work that did not end in time has ended");
-            }
-        }
+        LivingBackends.freeInTime(this);
     }
 
-    /**
-     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits
-     * for work of others in this process, of which nobody knows whether it ends.
-     */
-    private static void freeClosed() {
-        UnmadeBackend.sweep();
-        List<CudaBackend> idle;
-        synchronized (LIVING) {
-            if (ProcessFault.isThere()) {
-                return;
-            }
-            idle = LIVING.stream()
-                    .filter(backend -> backend.queue.isClosed() && !backend.wouldWait())
-                    .toList();
-            idle.forEach(LIVING::remove);
-        }
-        for (CudaBackend backend : idle) {
-            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
-            Waiting.whileBusy(() -> !freed.isDone(), backend.clock, backend.timeoutNanos);
-            if (freed.isDone()) {
-                Completions.join(freed);
-            } else {
-                LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
-                        + " process");
-            }
-        }
+    boolean isClosed() {
+        return queue.isClosed();
     }
 
-    /** Plays a process in which no backend was made yet. */
-    static void forgetAll() {
-        UnmadeBackend.forgetAll();
-        synchronized (LIVING) {
-            LIVING.clear();
-        }
+    /** Waits until something is no longer busy, or the timeout has passed. */
+    void waitWhile(BooleanSupplier busy) {
+        Waiting.whileBusy(busy, clock, timeoutNanos);
     }
 
-    private void free() {
+    /** Frees everything; nothing runs. */
+    void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.leader().tryEnter();
         nccl.free();

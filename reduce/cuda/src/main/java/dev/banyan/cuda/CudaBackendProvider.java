@@ -2,6 +2,12 @@ package dev.banyan.cuda;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.cuda.internal.job.JobGpus;
+import dev.banyan.cuda.internal.job.JobPeers;
+import dev.banyan.cuda.internal.job.JoinedPeers;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -63,17 +69,17 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
 
     @Override
     public Backend open(Machine machine, Config config, int... devices) {
-        return open(machine, config, tuning(config), Company.ALONE, devices);
+        return open(machine, config, tuning(config), JobPeers.ALONE, devices);
     }
 
-    private static Backend open(Machine machine, Config config, Tuning tuning, Company company, int... devices) {
+    private static Backend open(Machine machine, Config config, Tuning tuning, JobPeers jobPeers, int... devices) {
         return new CudaBackend(
                 devices,
                 config.get(Communicator.TIMEOUT),
                 config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
                 config.get(BUFFER_LIMIT),
                 tuning,
-                company);
+                jobPeers);
     }
 
     private static Tuning tuning(Config config) {
@@ -103,8 +109,8 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             check.accept(gpus);
             Machine ranked = gpus.machine(machine);
             Tuning tuning = tuning(config);
-            JobCompany company = new JobCompany(job, exchange, gpus, timeoutNanos, tuning.triesPeers());
-            return new Joined(open(machine, config, tuning, company, devices), ranked);
+            JoinedPeers jobPeers = new JoinedPeers(job, exchange, gpus, timeoutNanos, tuning.triesPeers());
+            return new Joined(open(machine, config, tuning, jobPeers, devices), ranked);
         } catch (Throwable e) {
             exchange.close();
             throw e;

@@ -1,5 +1,8 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.internal.graph.GraphCache;
+import dev.banyan.cuda.internal.graph.Moves;
 import dev.banyan.schedule.internal.program.ProgramSizes;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;

@@ -1,5 +1,11 @@
 package dev.banyan.cuda;
 
+import dev.banyan.cuda.internal.driver.CallerContext;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.internal.memory.CopyLane;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashSet;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;

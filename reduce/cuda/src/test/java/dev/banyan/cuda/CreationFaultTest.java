@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import java.util.List;
 import java.util.SplittableRandom;

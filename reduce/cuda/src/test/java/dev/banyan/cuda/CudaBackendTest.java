@@ -6,6 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.internal.driver.CudaDevices;
+import dev.banyan.cuda.internal.graph.GraphCache;
+import dev.banyan.cuda.internal.graph.Moves;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -192,6 +197,19 @@ class CudaBackendTest {
         assertThat(emulator.count("peer copies")).isZero();
         assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isZero();
         nothingIsLeft();
+    }
+
+    @Test
+    void memoryOfTheHostIsFreedIfTheArenaRefusesIt() {
+        try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT)) {
+            long before = emulator.count("host allocations");
+            Arena closed = Arena.ofShared();
+            closed.close();
+            assertThatThrownBy(() -> backend.allocateHost(64, closed))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("Already closed");
+            assertThat(emulator.count("host allocations")).isEqualTo(before);
+        }
     }
 
     /** Pinned, of an arena, and of the heap. */

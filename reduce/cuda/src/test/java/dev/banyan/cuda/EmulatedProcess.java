@@ -1,13 +1,16 @@
 package dev.banyan.cuda;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.peer.PeerTrials;
 
 /** Plays processes that use the emulated driver one after the other. */
-final class EmulatedProcess {
+public final class EmulatedProcess {
     private EmulatedProcess() {}
 
     /** Returns the emulated driver in its first state, with the bindings loaded. */
-    static CudaEmulator begin() {
+    public static CudaEmulator begin() {
         CudaEmulator emulator = CudaEmulator.load();
         CudaLibrary.load();
         forget();
@@ -15,7 +18,7 @@ final class EmulatedProcess {
     }
 
     /** Plays the end of this process and the begin of another one. */
-    static void beginAnother(CudaEmulator emulator) {
+    public static void beginAnother(CudaEmulator emulator) {
         emulator.reset();
         forget();
     }
@@ -23,6 +26,6 @@ final class EmulatedProcess {
     private static void forget() {
         ProcessFault.forget();
         PeerTrials.forget();
-        CudaBackend.forgetAll();
+        LivingBackends.forgetAll();
     }
 }

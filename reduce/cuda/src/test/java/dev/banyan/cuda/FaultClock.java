@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * The clock of a backend in a test. It stands still, so that nothing sound is late on a busy machine, until work hangs
  * on an emulated device: each look at it lets time pass then.
  */
-final class FaultClock implements LongSupplier {
+public final class FaultClock implements LongSupplier {
     /** A timeout that nothing reaches by the clock of the machine. */
-    static final Duration TIMEOUT = Duration.ofDays(30);
+    public static final Duration TIMEOUT = Duration.ofDays(30);
     /** The clock of what has nothing to wait for but sound work. */
     static final LongSupplier STOPPED = () -> 0;
 
@@ -22,7 +22,7 @@ final class FaultClock implements LongSupplier {
     private volatile long step = TIMEOUT.toNanos();
 
     /** A timeout passes between two looks. */
-    FaultClock(CudaEmulator emulator) {
+    public FaultClock(CudaEmulator emulator) {
         this(emulator, null);
     }
 
@@ -37,7 +37,7 @@ final class FaultClock implements LongSupplier {
     }
 
     /** Sets the time that passes between two looks. */
-    void goBy(Duration time) {
+    public void goBy(Duration time) {
         step = time.toNanos();
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.NcclStandIn;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.nccl.internal.NcclLibrary;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.graph.GraphCache;
+import dev.banyan.cuda.internal.graph.Moves;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.internal.program.ProgramSizes;

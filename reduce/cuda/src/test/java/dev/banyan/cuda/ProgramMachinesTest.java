@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.graph.GraphCache;
+import dev.banyan.cuda.internal.graph.Moves;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.internal.algorithm.Samples;
@@ -34,7 +38,7 @@ import org.junit.jupiter.api.Timeout;
  */
 class ProgramMachinesTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
-    private static final int MOST_RANKS = ProgramPlanner.MOST_RANKS;
+    private static final int MOST_RANKS = Kernel.Program.MOST_RANKS;
     private static final int CALLS = 6;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();

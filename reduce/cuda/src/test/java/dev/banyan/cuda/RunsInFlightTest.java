@@ -5,6 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.driver.DriverThreads;
+import dev.banyan.cuda.internal.graph.GraphCache;
+import dev.banyan.cuda.internal.graph.Moves;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.cuda.type.CudaStreams;
+import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;

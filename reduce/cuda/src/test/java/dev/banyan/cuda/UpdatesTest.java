@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.internal.ptx.UpdatePtx;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostOptimizer;

@@ -62,7 +62,7 @@ class DlcReplayTest {
     }
 
     @Test
-    void computationStaysAndMessagesTakeTheWiresTime() {
+    void computationStaysAndMessagesTakeTheLinksTime() {
         Replayed replayed = replay(3, WORKER);
         assertThat(replayed.messages()).isEqualTo(8);
         assertThat(replayed.iterations()).isEqualTo(2);
@@ -99,7 +99,7 @@ class DlcReplayTest {
     void serversShareDevicesWhereThereAreTooFew() {
         Replayed replayed = replay(2, WORKER);
         assertThat(replayed.serversApart()).isFalse();
-        // Server 0 is on worker 0's device: nothing crosses a wire.
+        // Server 0 is on worker 0's device: nothing crosses a link.
         assertThat(replayed.predictedUs()).isLessThan(1500);
     }
 

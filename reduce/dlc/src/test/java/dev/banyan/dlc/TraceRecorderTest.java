@@ -19,7 +19,7 @@ import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,7 +60,7 @@ class TraceRecorderTest {
         TraceRecorder recorder = new TraceRecorder(DEVICES, "box");
         List<KeyInfo> keys;
         try (Communicator communicator = Communicator.onHost(
-                        Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2),
+                        Machine.preset("p3.16xlarge").subset(0, 1, 2),
                         Config.builder().set(HostBackend.THREADS, 2).build());
                 KVStore store =
                         KVStore.builder(communicator).type(StoreType.DEVICE).open()) {

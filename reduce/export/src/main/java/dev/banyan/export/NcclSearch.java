@@ -68,7 +68,7 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs) {
         int channels = 0;
         for (double candidate : SPEEDS) {
             int fit = (int) Math.min(MOST_CHANNELS, whole / candidate + 1e-9);
-            // Of equal sums NCCL takes a ring each way rather than one of twice the speed.
+            // NCCL takes a ring each way rather than one of twice the speed where their sums are equal.
             if (fit * candidate > channels * speed || (fit * candidate == channels * speed && channels == 1)) {
                 speed = candidate;
                 channels = fit;

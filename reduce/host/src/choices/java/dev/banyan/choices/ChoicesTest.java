@@ -6,7 +6,7 @@ import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -28,7 +28,7 @@ class ChoicesTest {
         "pcie-8, 16777216, packing",
     })
     void theSameInThePublishedArtifactAndInTheCommand(String machine, long bytes, String choice) {
-        Planner planner = Planner.of(Presets.find(machine).orElseThrow(), Config.defaults());
+        Planner planner = Planner.of(Machine.preset(machine), Config.defaults());
         CollectiveRequest request = new CollectiveRequest(
                 Collective.ALL_REDUCE, -1, bytes / Float.BYTES, Float.BYTES, true, Long.MAX_VALUE);
         assertThat(planner.choose(request)).hasToString(choice);

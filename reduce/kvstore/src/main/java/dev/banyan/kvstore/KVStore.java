@@ -72,8 +72,8 @@ public final class KVStore implements AutoCloseable {
             256 << 10,
             "Lets a store's keys up to this size share collectives up to this size.");
 
-    static final Setting<Long> BIG_ARRAY_BOUND = Setting.atLeast(
-            "MXNET_KVSTORE_BIGARRAY_BOUND", "elements", 0, 1_000_000, "Is accepted for MXNet's sake, without effect.");
+    static final Setting<Long> BIG_ARRAY_BOUND = Setting.elements(
+            "MXNET_KVSTORE_BIGARRAY_BOUND", 0, 1_000_000, "Is accepted for MXNet's sake, without effect.");
 
     private final Communicator communicator;
     private final StoreType type;

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
+import dev.banyan.kvstore.internal.overlap.BackwardPass;
+import dev.banyan.kvstore.internal.overlap.Overlap;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +21,7 @@ class BackwardPassTest {
     void releasesTheLastLayerFirstAndWaitsForTheComputation() {
         List<String> order = new ArrayList<>();
         try (Communicator communicator = Communicator.onHost(
-                        Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
+                        Machine.preset("p3.16xlarge").subset(0, 1),
                         Config.builder().set(HostBackend.THREADS, 2).build());
                 KVStore store =
                         KVStore.builder(communicator).type(StoreType.RING).open()) {

@@ -11,7 +11,6 @@ import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -33,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Stores with optimizers on emulated GPUs hold the bits of those on the host, and nothing passes through the host. */
 class GpuOptimizersTest {
     private static final int GPUS = 8;
-    private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("dgx-a100");
     private static final Config CONFIG = Config.builder()
             .set(Algorithms.REPRODUCIBLE, Reproducible.RANK_ORDER)
             .set(HostBackend.THREADS, 2)

@@ -9,7 +9,7 @@ import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -33,8 +33,7 @@ class GpuStoreTest {
     private final Communicator communicator = gpus();
 
     private static Communicator gpus() {
-        return Communicator.onGpus(
-                Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3), Config.defaults(), 0, 1, 2, 3);
+        return Communicator.onGpus(Machine.preset("p3.16xlarge").subset(0, 1, 2, 3), Config.defaults(), 0, 1, 2, 3);
     }
 
     @AfterEach

@@ -15,7 +15,6 @@ import dev.banyan.schedule.Step;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -44,8 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class KVStoreTest {
-    private static final Machine FOUR =
-            Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+    private static final Machine FOUR = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
     private static final Config CONFIG = Config.builder()
             .set(HostBackend.THREADS, 2)
             .set(KVStore.FUSION_BYTES, 4096L)

@@ -13,7 +13,6 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.test.CoveringArray;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,8 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * rounded once.
  */
 class ReproducibleStoreTest {
-    private static final Machine MACHINE =
-            Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3, 4, 5);
+    private static final Machine MACHINE = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3, 4, 5);
     private static final int[] COUNTS = {1, 3, 17, 64, 1000, 4099, 30_001};
 
     private static final List<AlgorithmChoice> CHOICES = Stream.of(AlgorithmChoice.values())

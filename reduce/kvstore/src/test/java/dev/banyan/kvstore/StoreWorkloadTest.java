@@ -6,7 +6,7 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -71,7 +71,7 @@ class StoreWorkloadTest {
 
     private static Communicator two() {
         return Communicator.onHost(
-                Presets.find("p3.16xlarge").orElseThrow().subset(0, 1),
+                Machine.preset("p3.16xlarge").subset(0, 1),
                 Config.builder().set(HostBackend.THREADS, 2).build());
     }
 

@@ -52,7 +52,7 @@ class BanyanJsonFormatTest {
 
     @Test
     void writesALinePerThing() {
-        Machine pair = Presets.find("p3.8xlarge").orElseThrow().subset(0, 3);
+        Machine pair = Machine.preset("p3.8xlarge").subset(0, 3);
         List<String> lines = MachineWriter.write(pair, "json").lines().toList();
         assertThat(lines).startsWith("{", "  \"banyan\": 1,", "  \"name\": \"p3.8xlarge\",", "  \"devices\": [");
         assertThat(lines)

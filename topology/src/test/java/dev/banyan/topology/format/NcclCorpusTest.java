@@ -8,7 +8,6 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -119,15 +118,13 @@ class NcclCorpusTest {
     @Test
     void hgxH200HasTheShapeOfDgxH100() {
         Machine hgx = reader.read(TextCorpusTest.corpus("xml").resolve("hgx_h200_8x_vastai.xml"));
-        assertSameMatrix(
-                LinkMatrix.of(hgx), LinkMatrix.of(Presets.find("dgx-h100").orElseThrow()));
+        assertSameMatrix(LinkMatrix.of(hgx), LinkMatrix.of(Machine.preset("dgx-h100")));
     }
 
     @Test
     void rcclSixteenPortNodeIsMi250x8() {
         Machine rccl = reader.read(TextCorpusTest.corpus("xml").resolve("rccl/topo_16p1h.xml"));
-        assertSameMatrix(
-                LinkMatrix.of(rccl), LinkMatrix.of(Presets.find("mi250x8").orElseThrow()));
+        assertSameMatrix(LinkMatrix.of(rccl), LinkMatrix.of(Machine.preset("mi250x8")));
     }
 
     private static void assertSameMatrix(LinkMatrix a, LinkMatrix b) {

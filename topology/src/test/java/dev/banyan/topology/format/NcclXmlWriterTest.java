@@ -124,14 +124,14 @@ class NcclXmlWriterTest {
 
     @Test
     void writesWhatNcclNeeds() {
-        String text = write(Presets.find("p3.8xlarge").orElseThrow());
+        String text = write(Machine.preset("p3.8xlarge"));
         assertThat(text)
                 .startsWith("<system version=\"1\" name=\"p3.8xlarge\">\n  <cpu numaid=\"0\">\n    <pci busid=");
         assertThat(text).contains(" class=\"0x060400\" link_speed=\"8.0 GT/s PCIe\" link_width=\"16\">");
         assertThat(text).containsPattern("<gpu model=\"[^\"]+\" sm=\"70\" dev=\"3\" rank=\"3\" gdr=\"0\">");
         assertThat(text).containsPattern("<nvlink target=\"0000:04:00.0\" count=\"2\" tclass=\"0x030200\"/>");
         assertThat(text).doesNotContain("gbs=");
-        assertThat(write(Presets.find("mi250x8").orElseThrow()))
+        assertThat(write(Machine.preset("mi250x8")))
                 .startsWith("<system version=\"2\"")
                 .contains("gcn=\"910\"", "<xgmi target=")
                 .doesNotContain("<nvlink");

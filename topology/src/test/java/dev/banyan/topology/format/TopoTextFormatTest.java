@@ -10,7 +10,6 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
-import dev.banyan.topology.Presets;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.nvidia.TopoTextWriter;
 import dev.banyan.topology.internal.text.GpuProduct;
@@ -246,7 +245,7 @@ class TopoTextFormatTest {
 
     @Test
     void noticesClippedColumns() {
-        String whole = TopoTextWriter.write(Presets.find("p3.16xlarge").orElseThrow());
+        String whole = TopoTextWriter.write(Machine.preset("p3.16xlarge"));
         String clipped = whole.lines()
                 .map(line -> line.replaceAll("^(([^\\t]*\\t){4}[^\\t]*).*", "$1"))
                 .collect(Collectors.joining("\n"));

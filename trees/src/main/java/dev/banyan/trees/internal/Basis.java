@@ -6,8 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The basis of a packing: as many columns as wires that they fill. Its amounts are rounded; the exact amounts and
- * prices follow from which columns and wires these are. Immutable.
+ * The basis of a packing: as many columns as rows that they fill. Its amounts are rounded; the exact amounts and
+ * prices follow from which columns and rows these are. Immutable.
  */
 public final class Basis<C extends Column> {
     /** Beyond this many columns the cubic effort is not spent. */
@@ -15,18 +15,18 @@ public final class Basis<C extends Column> {
 
     private final List<C> columns;
     private final double[] amounts;
-    private final int[] fullWires;
+    private final int[] fullRows;
     private final long[] capacity;
 
     /**
      * @param amounts by column, in widest capacities
-     * @param fullWires ascending; as many as columns
-     * @param capacity by wire
+     * @param fullRows ascending; as many as columns
+     * @param capacity by row
      */
-    Basis(List<C> columns, double[] amounts, int[] fullWires, long[] capacity) {
+    Basis(List<C> columns, double[] amounts, int[] fullRows, long[] capacity) {
         this.columns = List.copyOf(columns);
         this.amounts = amounts;
-        this.fullWires = fullWires;
+        this.fullRows = fullRows;
         this.capacity = capacity;
     }
 
@@ -54,14 +54,13 @@ public final class Basis<C extends Column> {
         if (columns.size() > MOST_COLUMNS) {
             return null;
         }
-        long[] right =
-                Arrays.stream(fullWires).mapToLong(wire -> capacity[wire]).toArray();
+        long[] right = Arrays.stream(fullRows).mapToLong(row -> capacity[row]).toArray();
         CommonFractions exact = new ExactSolver(matrix()).solve(right);
         return exact != null && exact.nonNegative() ? exact : null;
     }
 
     /**
-     * Returns the price of each wire, multiplied by their common denominator.
+     * Returns the price of each row, multiplied by their common denominator.
      *
      * @param greatest what no price nor the denominator may exceed
      * @return null if there are no such prices, or it is not an optimal basis
@@ -82,24 +81,24 @@ public final class Basis<C extends Column> {
             if (exact.numerator(i).compareTo(exact.denominator()) > 0) {
                 return null;
             }
-            prices[fullWires[i]] = exact.numerator(i).longValueExact();
+            prices[fullRows[i]] = exact.numerator(i).longValueExact();
         }
         return prices;
     }
 
-    /** Returns how often each column crosses each full wire (row). */
+    /** Returns how often each column uses each full row. */
     private int[][] matrix() {
         int size = columns.size();
         int[][] matrix = new int[size][size];
         for (int i = 0; i < size; i++) {
             C column = columns.get(i);
             int used = 0;
-            for (int row = 0; row < size; row++) {
-                while (used < column.wiresUsed() && column.wire(used) < fullWires[row]) {
+            for (int full = 0; full < size; full++) {
+                while (used < column.rowsUsed() && column.row(used) < fullRows[full]) {
                     used++;
                 }
-                if (used < column.wiresUsed() && column.wire(used) == fullWires[row]) {
-                    matrix[row][i] = column.uses(used);
+                if (used < column.rowsUsed() && column.row(used) == fullRows[full]) {
+                    matrix[full][i] = column.uses(used);
                 }
             }
         }

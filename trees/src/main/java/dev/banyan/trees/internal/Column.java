@@ -1,25 +1,25 @@
 package dev.banyan.trees.internal;
 
-/** A tree or a ring that loads wires, of which a packing takes an amount. */
+/** A tree or a ring that loads rows, of which a packing takes an amount. */
 public interface Column {
-    /** Returns how many different wires it loads. */
-    int wiresUsed();
+    /** Returns how many different rows it loads. */
+    int rowsUsed();
 
     /**
-     * Returns a wire that it loads; they ascend.
+     * Returns a row that it loads; they ascend.
      *
-     * @param index 0 to {@link #wiresUsed()} - 1
+     * @param index 0 to {@link #rowsUsed()} - 1
      */
-    int wire(int index);
+    int row(int index);
 
-    /** Returns how many times its amount it loads that wire. */
+    /** Returns how many times its amount it loads that row. */
     int uses(int index);
 
-    /** Returns the sum of the prices of all wires that it loads. */
+    /** Returns the sum of the prices of all rows that it loads. */
     default double cost(double[] prices) {
         double sum = 0;
-        for (int i = 0; i < wiresUsed(); i++) {
-            sum += uses(i) * prices[wire(i)];
+        for (int i = 0; i < rowsUsed(); i++) {
+            sum += uses(i) * prices[row(i)];
         }
         return sum;
     }

@@ -9,11 +9,11 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The primal simplex method for packings: maximise the sum of columns' amounts so that no wire is overloaded.
+ * The primal simplex method for packings: maximise the sum of columns' amounts so that no row is overloaded.
  * Columns are handed in one by one, each the cheapest under the current {@link #prices prices}; the basis is
  * kept between them.
  *
- * <p>The inverse of the basis is kept densely: O(m^2) time per column and O(m^2) space for m wires. Capacities
+ * <p>The inverse of the basis is kept densely: O(m^2) time per column and O(m^2) space for m rows. Capacities
  * are raised by up to 1e-7 of themselves, each by another amount, so that steps have a length and the method
  * ends on machines that are all symmetry; the basis found is optimal for the true capacities also, which is
  * then computed exactly. Not safe for use from several threads at once.
@@ -31,10 +31,10 @@ public final class PackingSimplex<C extends Column> {
     private static final double LEAST_PIVOT = 1e-9;
     private static final int STEPS_PER_INVERSION = 128;
 
-    private final int wires;
+    private final int rows;
     private final long[] wholeCapacity;
     private final double[] capacity;
-    /** By row of the basis: its column, or null for the slack of {@link #slackOf}. */
+    /** By slot of the basis, one for each row: its column, or null for the slack of {@link #slackOf}. */
     private final List<@Nullable C> column;
 
     private final int[] slackOf;
@@ -47,35 +47,35 @@ public final class PackingSimplex<C extends Column> {
     /**
      * Begins with nothing packed. Capacities are taken relative to the widest.
      *
-     * @param capacity by wire, above 0; at least one
+     * @param capacity by row, above 0; at least one
      */
     public PackingSimplex(long[] capacity) {
-        wires = capacity.length;
+        rows = capacity.length;
         wholeCapacity = capacity.clone();
-        this.capacity = new double[wires];
-        column = new ArrayList<>(Collections.nCopies(wires, null));
-        slackOf = new int[wires];
-        inverse = new double[wires][wires];
-        price = new double[wires];
-        step = new double[wires];
+        this.capacity = new double[rows];
+        column = new ArrayList<>(Collections.nCopies(rows, null));
+        slackOf = new int[rows];
+        inverse = new double[rows][rows];
+        price = new double[rows];
+        step = new double[rows];
         double widest = (double) Arrays.stream(capacity).max().orElseThrow();
-        for (int wire = 0; wire < wires; wire++) {
-            double fraction = (wire + 1) * GOLDEN % 1;
-            this.capacity[wire] = capacity[wire] / widest * (1 + RAISE * (0.5 + fraction / 2));
-            slackOf[wire] = wire;
-            inverse[wire][wire] = 1;
+        for (int row = 0; row < rows; row++) {
+            double fraction = (row + 1) * GOLDEN % 1;
+            this.capacity[row] = capacity[row] / widest * (1 + RAISE * (0.5 + fraction / 2));
+            slackOf[row] = row;
+            inverse[row][row] = 1;
         }
         amount = this.capacity.clone();
     }
 
-    /** Returns the price of each wire per capacity; changes with every step. */
+    /** Returns the price of each row per capacity; changes with every step. */
     public double[] prices() {
         return price;
     }
 
     /** Returns the number of elementary operations of one step, roughly. */
     public long operations() {
-        return (long) wires * wires;
+        return (long) rows * rows;
     }
 
     /** Packs as much as possible of some columns together with those of before. */
@@ -98,31 +98,31 @@ public final class PackingSimplex<C extends Column> {
 
     /** Packs more of a column that {@linkplain #isWorth is worth} it. */
     public void enter(C entering) {
-        for (int row = 0; row < wires; row++) {
+        for (int slot = 0; slot < rows; slot++) {
             double sum = 0;
-            for (int i = 0; i < entering.wiresUsed(); i++) {
-                sum += inverse[row][entering.wire(i)] * entering.uses(i);
+            for (int i = 0; i < entering.rowsUsed(); i++) {
+                sum += inverse[slot][entering.row(i)] * entering.uses(i);
             }
-            step[row] = sum;
+            step[slot] = sum;
         }
         pivot(entering, -1, 1 - entering.cost(price));
     }
 
     /**
-     * Leaves capacity of a wire unused whose price is below 0.
+     * Leaves capacity of a row unused whose price is below 0.
      *
      * @return whether there was one
      */
     public boolean dropOverpaid() {
         int worst = 0;
-        for (int wire = 1; wire < wires; wire++) {
-            worst = price[wire] < price[worst] ? wire : worst;
+        for (int row = 1; row < rows; row++) {
+            worst = price[row] < price[worst] ? row : worst;
         }
         if (price[worst] >= -TOLERANCE) {
             return false;
         }
-        for (int row = 0; row < wires; row++) {
-            step[row] = inverse[row][worst];
+        for (int slot = 0; slot < rows; slot++) {
+            step[slot] = inverse[slot][worst];
         }
         pivot(null, worst, -price[worst]);
         return true;
@@ -130,41 +130,42 @@ public final class PackingSimplex<C extends Column> {
 
     private void pivot(@Nullable C entering, int slack, double gain) {
         int leaving = leaving();
-        double[] row = inverse[leaving];
+        double[] pivotSlot = inverse[leaving];
         double pivot = step[leaving];
-        for (int wire = 0; wire < wires; wire++) {
-            row[wire] /= pivot;
-            price[wire] += gain * row[wire];
+        for (int row = 0; row < rows; row++) {
+            pivotSlot[row] /= pivot;
+            price[row] += gain * pivotSlot[row];
         }
         double length = amount[leaving] / pivot;
-        for (int other = 0; other < wires; other++) {
+        for (int other = 0; other < rows; other++) {
             double factor = step[other];
             if (other == leaving || factor == 0) {
                 continue;
             }
             amount[other] -= factor * length;
             double[] reduced = inverse[other];
-            for (int wire = 0; wire < wires; wire++) {
-                reduced[wire] -= factor * row[wire];
+            for (int row = 0; row < rows; row++) {
+                reduced[row] -= factor * pivotSlot[row];
             }
         }
         amount[leaving] = length;
         column.set(leaving, entering);
         slackOf[leaving] = slack;
-        if (++stepsSinceInversion >= STEPS_PER_INVERSION + wires) {
+        if (++stepsSinceInversion >= STEPS_PER_INVERSION + rows) {
             invert();
         }
     }
 
     private int leaving() {
         int leaving = -1;
-        for (int row = 0; row < wires; row++) {
-            if (step[row] > LEAST_PIVOT && (leaving < 0 || amount[row] * step[leaving] < amount[leaving] * step[row])) {
-                leaving = row;
+        for (int slot = 0; slot < rows; slot++) {
+            if (step[slot] > LEAST_PIVOT
+                    && (leaving < 0 || amount[slot] * step[leaving] < amount[leaving] * step[slot])) {
+                leaving = slot;
             }
         }
         if (leaving < 0) {
-            throw new IllegalStateException("a column that loads no wire");
+            throw new IllegalStateException("a column that loads no row");
         }
         return leaving;
     }
@@ -172,70 +173,70 @@ public final class PackingSimplex<C extends Column> {
     /** Computes the inverse of the basis anew, by Gauss and Jordan, against rounding errors. */
     private void invert() {
         stepsSinceInversion = 0;
-        double[][] basis = new double[wires][2 * wires];
-        for (int row = 0; row < wires; row++) {
-            C some = column.get(row);
+        double[][] basis = new double[rows][2 * rows];
+        for (int slot = 0; slot < rows; slot++) {
+            C some = column.get(slot);
             if (some == null) {
-                basis[slackOf[row]][row] = 1;
+                basis[slackOf[slot]][slot] = 1;
             } else {
-                for (int i = 0; i < some.wiresUsed(); i++) {
-                    basis[some.wire(i)][row] = some.uses(i);
+                for (int i = 0; i < some.rowsUsed(); i++) {
+                    basis[some.row(i)][slot] = some.uses(i);
                 }
             }
-            basis[row][wires + row] = 1;
+            basis[slot][rows + slot] = 1;
         }
-        for (int at = 0; at < wires; at++) {
+        for (int at = 0; at < rows; at++) {
             int best = at;
-            for (int row = at + 1; row < wires; row++) {
-                best = Math.abs(basis[row][at]) > Math.abs(basis[best][at]) ? row : best;
+            for (int slot = at + 1; slot < rows; slot++) {
+                best = Math.abs(basis[slot][at]) > Math.abs(basis[best][at]) ? slot : best;
             }
             double[] pivotRow = basis[best];
             basis[best] = basis[at];
             basis[at] = pivotRow;
             double pivot = pivotRow[at];
-            for (int i = at; i < 2 * wires; i++) {
+            for (int i = at; i < 2 * rows; i++) {
                 pivotRow[i] /= pivot;
             }
-            for (int row = 0; row < wires; row++) {
-                double factor = basis[row][at];
-                if (row != at && factor != 0) {
-                    for (int i = at; i < 2 * wires; i++) {
-                        basis[row][i] -= factor * pivotRow[i];
+            for (int slot = 0; slot < rows; slot++) {
+                double factor = basis[slot][at];
+                if (slot != at && factor != 0) {
+                    for (int i = at; i < 2 * rows; i++) {
+                        basis[slot][i] -= factor * pivotRow[i];
                     }
                 }
             }
         }
-        for (int row = 0; row < wires; row++) {
-            System.arraycopy(basis[row], wires, inverse[row], 0, wires);
-            amount[row] = 0;
-            for (int wire = 0; wire < wires; wire++) {
-                amount[row] += inverse[row][wire] * capacity[wire];
+        for (int slot = 0; slot < rows; slot++) {
+            System.arraycopy(basis[slot], rows, inverse[slot], 0, rows);
+            amount[slot] = 0;
+            for (int row = 0; row < rows; row++) {
+                amount[slot] += inverse[slot][row] * capacity[row];
             }
         }
-        for (int wire = 0; wire < wires; wire++) {
-            price[wire] = 0;
-            for (int row = 0; row < wires; row++) {
-                price[wire] += column.get(row) == null ? 0 : inverse[row][wire];
+        for (int row = 0; row < rows; row++) {
+            price[row] = 0;
+            for (int slot = 0; slot < rows; slot++) {
+                price[row] += column.get(slot) == null ? 0 : inverse[slot][row];
             }
         }
     }
 
-    /** Returns the columns of the basis, with their amounts, and the wires whose slack is not in it. */
+    /** Returns the columns of the basis, with their amounts, and the rows whose slack is not in it. */
     public Basis<C> basis() {
-        boolean[] full = new boolean[wires];
+        boolean[] full = new boolean[rows];
         Arrays.fill(full, true);
         List<C> columns = new ArrayList<>();
-        double[] amounts = new double[wires];
-        for (int row = 0; row < wires; row++) {
-            C some = column.get(row);
+        double[] amounts = new double[rows];
+        for (int slot = 0; slot < rows; slot++) {
+            C some = column.get(slot);
             if (some == null) {
-                full[slackOf[row]] = false;
+                full[slackOf[slot]] = false;
             } else {
-                amounts[columns.size()] = amount[row];
+                amounts[columns.size()] = amount[slot];
                 columns.add(some);
             }
         }
-        int[] fullWires = IntStream.range(0, wires).filter(wire -> full[wire]).toArray();
-        return new Basis<>(columns, Arrays.copyOf(amounts, columns.size()), fullWires, wholeCapacity);
+        int[] fullRows = IntStream.range(0, rows).filter(row -> full[row]).toArray();
+        return new Basis<>(columns, Arrays.copyOf(amounts, columns.size()), fullRows, wholeCapacity);
     }
 }

@@ -1,4 +1,4 @@
-/** The linear program of packings: columns that share the capacity of wires, solved exactly. */
+/** The linear program of packings: columns that share the capacity of rows, solved exactly. */
 @NullMarked
 package dev.banyan.trees.internal;
 

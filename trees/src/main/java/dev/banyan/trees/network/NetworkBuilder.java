@@ -32,7 +32,7 @@ final class NetworkBuilder {
     private static final int UNUSED = -3;
 
     /** One way between two machine nodes; the host's memory is node {@code machine.nodeCount()}. */
-    private record Wire(int from, int to, double gbs, double latencyUs, Link.Kind kind) {}
+    private record Way(int from, int to, double gbs, double latencyUs, Link.Kind kind) {}
 
     NetworkBuilder(Machine machine, int[] group, int[] relays) {
         this.machine = machine;
@@ -65,30 +65,30 @@ final class NetworkBuilder {
     }
 
     Network build() {
-        List<Wire> wires = wires(false);
-        List<Wire> kept = wires(true);
+        List<Way> ways = ways(false);
+        List<Way> kept = ways(true);
         double others = mostOverHostLinks();
-        List<Wire> fast = new ArrayList<>();
-        for (Wire wire : kept) {
-            if (wire.gbs() >= others && wire.kind().isNvLinkClass()) {
-                fast.add(wire);
+        List<Way> fast = new ArrayList<>();
+        for (Way way : kept) {
+            if (way.gbs() >= others && way.kind().isNvLinkClass()) {
+                fast.add(way);
             }
         }
         if (joinsAllRanks(fast)) {
-            List<Wire> useful = usefulOf(kept);
-            return network(useful, true, usefulOf(wires).size() > useful.size(), List.of());
+            List<Way> useful = usefulOf(kept);
+            return network(useful, true, usefulOf(ways).size() > useful.size(), List.of());
         }
-        return ofAll(wires);
+        return ofAll(ways);
     }
 
     Network buildOfDescribedLinks() {
-        return ofAll(wires(false));
+        return ofAll(ways(false));
     }
 
-    private Network ofAll(List<Wire> wires) {
-        return joinsAllRanks(wires)
-                ? network(usefulOf(wires), false, false, List.of())
-                : staged(wires, group, "does not connect all of the devices: each is taken as also");
+    private Network ofAll(List<Way> ways) {
+        return joinsAllRanks(ways)
+                ? network(usefulOf(ways), false, false, List.of())
+                : staged(ways, group, "does not connect all of the devices: each is taken as also");
     }
 
     /** Returns whether the rule that NVLink suffices leaves such links out. */
@@ -116,27 +116,27 @@ final class NetworkBuilder {
     }
 
     Network buildOfAllLinks() {
-        List<Wire> wires = wires(false);
-        int[] apart = withoutSomePath(wires);
+        List<Way> ways = ways(false);
+        int[] apart = withoutSomePath(ways);
         return apart.length == 0
-                ? network(usefulOf(wires), false, false, List.of())
-                : staged(wires, apart, "has no path between some devices: these are taken as");
+                ? network(usefulOf(ways), false, false, List.of())
+                : staged(ways, apart, "has no path between some devices: these are taken as");
     }
 
-    private Network staged(List<Wire> wires, int[] devices, String why) {
+    private Network staged(List<Way> ways, int[] devices, String why) {
         int host = machine.nodeCount();
         for (int device : devices) {
-            wires.add(new Wire(device, host, LinkMatrix.HOST_STAGED_GBS, 0, Link.Kind.PCIE));
-            wires.add(new Wire(host, device, LinkMatrix.HOST_STAGED_GBS, 0, Link.Kind.PCIE));
+            ways.add(new Way(device, host, LinkMatrix.HOST_STAGED_GBS, 0, Link.Kind.PCIE));
+            ways.add(new Way(host, device, LinkMatrix.HOST_STAGED_GBS, 0, Link.Kind.PCIE));
         }
         String warning = "the description of " + machine.name() + " " + why + " staged through the host's memory at "
                 + LinkMatrix.HOST_STAGED_GBS + " GB/s";
-        return network(usefulOf(wires), false, false, List.of(warning));
+        return network(usefulOf(ways), false, false, List.of(warning));
     }
 
     /** Devices of the group that have, from or to another, no path through forwarders alone. */
-    private int[] withoutSomePath(List<Wire> wires) {
-        List<List<Integer>> next = neighbours(wires, false);
+    private int[] withoutSomePath(List<Way> ways) {
+        List<List<Integer>> next = neighbours(ways, false);
         boolean[] apart = new boolean[part.length];
         for (int device : group) {
             boolean[] reached = reached(device, next, false);
@@ -150,40 +150,40 @@ final class NetworkBuilder {
         return Arrays.stream(group).filter(device -> apart[device]).toArray();
     }
 
-    private List<Wire> wires(boolean withoutHostLinks) {
-        List<Wire> wires = new ArrayList<>();
+    private List<Way> ways(boolean withoutHostLinks) {
+        List<Way> ways = new ArrayList<>();
         for (Link link : machine.links()) {
             if (part[link.a()] != UNUSED
                     && part[link.b()] != UNUSED
                     && !(withoutHostLinks && isHostLink(link.kind()))) {
-                wires.add(new Wire(link.a(), link.b(), link.gbsAToB(), link.latencyUs(), link.kind()));
-                wires.add(new Wire(link.b(), link.a(), link.gbsBToA(), link.latencyUs(), link.kind()));
+                ways.add(new Way(link.a(), link.b(), link.gbsAToB(), link.latencyUs(), link.kind()));
+                ways.add(new Way(link.b(), link.a(), link.gbsBToA(), link.latencyUs(), link.kind()));
             }
         }
-        double resolution = resolution(wires);
-        List<Wire> kept = new ArrayList<>();
-        for (Wire wire : wires) {
-            if (Math.round(wire.gbs() / resolution) > 0) {
-                kept.add(wire);
+        double resolution = resolution(ways);
+        List<Way> kept = new ArrayList<>();
+        for (Way way : ways) {
+            if (Math.round(way.gbs() / resolution) > 0) {
+                kept.add(way);
             }
         }
         return kept;
     }
 
-    private static double resolution(List<Wire> wires) {
+    private static double resolution(List<Way> ways) {
         double widest = 0;
-        for (Wire wire : wires) {
-            widest = Math.max(widest, wire.gbs());
+        for (Way way : ways) {
+            widest = Math.max(widest, way.gbs());
         }
         return Math.max(RESOLUTION, widest / WIDEST);
     }
 
-    private boolean joinsAllRanks(List<Wire> wires) {
-        return reachesAllRanks(wires, false) && reachesAllRanks(wires, true);
+    private boolean joinsAllRanks(List<Way> ways) {
+        return reachesAllRanks(ways, false) && reachesAllRanks(ways, true);
     }
 
-    private boolean reachesAllRanks(List<Wire> wires, boolean backwards) {
-        boolean[] reached = reached(group[0], neighbours(wires, backwards), true);
+    private boolean reachesAllRanks(List<Way> ways, boolean backwards) {
+        boolean[] reached = reached(group[0], neighbours(ways, backwards), true);
         for (int device : group) {
             if (!reached[device]) {
                 return false;
@@ -192,13 +192,13 @@ final class NetworkBuilder {
         return true;
     }
 
-    private List<List<Integer>> neighbours(List<Wire> wires, boolean backwards) {
+    private List<List<Integer>> neighbours(List<Way> ways, boolean backwards) {
         List<List<Integer>> next = new ArrayList<>();
         for (int node = 0; node < part.length; node++) {
             next.add(new ArrayList<>());
         }
-        for (Wire wire : wires) {
-            next.get(backwards ? wire.to() : wire.from()).add(backwards ? wire.from() : wire.to());
+        for (Way way : ways) {
+            next.get(backwards ? way.to() : way.from()).add(backwards ? way.from() : way.to());
         }
         return next;
     }
@@ -224,21 +224,21 @@ final class NetworkBuilder {
     }
 
     /** Without forwarders that data can't enter from one node and leave to another. */
-    private List<Wire> usefulOf(List<Wire> wires) {
-        List<Wire> kept = wires;
+    private List<Way> usefulOf(List<Way> ways) {
+        List<Way> kept = ways;
         boolean changed = true;
         while (changed) {
             int[] neighbour = new int[part.length];
             boolean[] passes = new boolean[part.length];
             Arrays.fill(neighbour, -1);
-            for (Wire wire : kept) {
-                note(wire.from(), wire.to(), neighbour, passes);
-                note(wire.to(), wire.from(), neighbour, passes);
+            for (Way way : kept) {
+                note(way.from(), way.to(), neighbour, passes);
+                note(way.to(), way.from(), neighbour, passes);
             }
-            List<Wire> next = new ArrayList<>();
-            for (Wire wire : kept) {
-                if ((part[wire.from()] >= 0 || passes[wire.from()]) && (part[wire.to()] >= 0 || passes[wire.to()])) {
-                    next.add(wire);
+            List<Way> next = new ArrayList<>();
+            for (Way way : kept) {
+                if ((part[way.from()] >= 0 || passes[way.from()]) && (part[way.to()] >= 0 || passes[way.to()])) {
+                    next.add(way);
                 }
             }
             changed = next.size() < kept.size();
@@ -252,16 +252,16 @@ final class NetworkBuilder {
         neighbour[node] = other;
     }
 
-    private Network network(List<Wire> wires, boolean joinedByNvlink, boolean leavesOutLinks, List<String> warnings) {
+    private Network network(List<Way> ways, boolean joinedByNvlink, boolean leavesOutLinks, List<String> warnings) {
         int[] index = new int[part.length];
-        List<Network.Node> nodes = nodes(wires, index);
-        double resolution = resolution(wires);
+        List<Network.Node> nodes = nodes(ways, index);
+        double resolution = resolution(ways);
         SortedMap<Long, Network.Arc> merged = new TreeMap<>();
-        for (Wire wire : wires) {
-            int from = index[wire.from()];
-            int to = index[wire.to()];
+        for (Way way : ways) {
+            int from = index[way.from()];
+            int to = index[way.to()];
             Network.Arc arc =
-                    new Network.Arc(from, to, Math.round(wire.gbs() / resolution), wire.latencyUs(), wire.kind());
+                    new Network.Arc(from, to, Math.round(way.gbs() / resolution), way.latencyUs(), way.kind());
             long place = (long) from * nodes.size() + to;
             Network.Arc other = merged.get(place);
             merged.put(place, other == null ? arc : together(other, arc));
@@ -301,7 +301,7 @@ final class NetworkBuilder {
      *
      * @param index becomes, by machine node, the index of its node here, -1 for none
      */
-    private List<Network.Node> nodes(List<Wire> wires, int[] index) {
+    private List<Network.Node> nodes(List<Way> ways, int[] index) {
         Arrays.fill(index, -1);
         List<Network.Node> nodes = new ArrayList<>();
         for (int device : group) {
@@ -309,9 +309,9 @@ final class NetworkBuilder {
             nodes.add(new Network.Node(device, machine.node(device).name(), Network.Kind.RANK));
         }
         boolean[] used = new boolean[part.length];
-        for (Wire wire : wires) {
-            used[wire.from()] = true;
-            used[wire.to()] = true;
+        for (Way way : ways) {
+            used[way.from()] = true;
+            used[way.to()] = true;
         }
         for (int node = 0; node < part.length; node++) {
             if (used[node] && part[node] < 0) {

@@ -8,13 +8,13 @@ import java.util.stream.IntStream;
 final class RingColumn implements Column {
     private final List<Integer> order;
     private final int[] uses;
-    private final int[] wires;
+    private final int[] rows;
 
     /** @param uses by arc: how many times the ring crosses it */
     RingColumn(List<Integer> order, int[] uses) {
         this.order = order;
         this.uses = uses;
-        wires = IntStream.range(0, uses.length).filter(arc -> uses[arc] > 0).toArray();
+        rows = IntStream.range(0, uses.length).filter(arc -> uses[arc] > 0).toArray();
     }
 
     /** Returns the ranks in the order of the ring. */
@@ -23,17 +23,17 @@ final class RingColumn implements Column {
     }
 
     @Override
-    public int wiresUsed() {
-        return wires.length;
+    public int rowsUsed() {
+        return rows.length;
     }
 
     @Override
-    public int wire(int index) {
-        return wires[index];
+    public int row(int index) {
+        return rows[index];
     }
 
     @Override
     public int uses(int index) {
-        return uses[wires[index]];
+        return uses[rows[index]];
     }
 }

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
-import dev.banyan.trees.ForestQuality;
 import dev.banyan.trees.Machines;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.internal.render.ForestQuality;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 

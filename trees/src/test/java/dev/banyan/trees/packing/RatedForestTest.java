@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
-import dev.banyan.trees.ForestQuality;
 import dev.banyan.trees.Networks;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.Certificate;
+import dev.banyan.trees.internal.render.ForestQuality;
 import dev.banyan.trees.network.Network;
 import java.util.List;
 import java.util.Random;

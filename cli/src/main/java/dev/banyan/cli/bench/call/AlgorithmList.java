@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench.call;
 
-import dev.banyan.cli.input.Names;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.study.text.Names;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;

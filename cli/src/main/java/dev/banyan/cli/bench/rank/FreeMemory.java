@@ -1,6 +1,6 @@
 package dev.banyan.cli.bench.rank;
 
-import dev.banyan.cli.input.ByteSize;
+import dev.banyan.study.text.ByteSize;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;

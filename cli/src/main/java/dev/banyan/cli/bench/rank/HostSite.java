@@ -1,12 +1,12 @@
 package dev.banyan.cli.bench.rank;
 
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 

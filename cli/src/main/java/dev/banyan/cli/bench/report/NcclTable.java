@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench.report;
 
 import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.text.Numbers;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

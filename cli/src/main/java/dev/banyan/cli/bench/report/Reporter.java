@@ -1,22 +1,22 @@
 package dev.banyan.cli.bench.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.banyan.cli.bench.call.Meter;
-import dev.banyan.cli.input.ChosenMachine;
+import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.Json;
-import dev.banyan.cli.output.Numbers;
-import dev.banyan.cli.output.OutputFormat;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.plot.PlotFile;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Platform;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -29,33 +29,34 @@ import org.jspecify.annotations.Nullable;
 public final class Reporter {
     private final PrintWriter out;
     private final PrintWriter err;
-    private final OutputFormat format;
+    private final boolean json;
     private final @Nullable PlotFile plot;
     private final BiFunction<RunContext, Object, JsonNode> answers;
     private final List<Object> results = new ArrayList<>();
     private RunContext context = RunContext.NONE;
 
     /**
+     * @param json whether rows are printed as JSON at the end
      * @param plot where sweeps are drawn, or null for nowhere
      * @param answers makes JSON of what figures hold for and of rows
      */
     public Reporter(
             PrintWriter out,
             PrintWriter err,
-            OutputFormat format,
+            boolean json,
             @Nullable PlotFile plot,
             BiFunction<RunContext, Object, JsonNode> answers) {
         this.answers = answers;
         this.out = out;
         this.err = err;
-        this.format = format;
+        this.json = json;
         this.plot = plot;
     }
 
     /** Returns a reporter of a process that prints nothing. */
     public Reporter silent() {
         return new Reporter(
-                new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), format, null, answers);
+                new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), json, null, answers);
     }
 
     /**
@@ -84,7 +85,7 @@ public final class Reporter {
 
     /** Lines for people only. */
     public void lines(List<String> lines) {
-        if (format == OutputFormat.table) {
+        if (!json) {
             lines.forEach(out::println);
             out.flush();
         }
@@ -102,7 +103,7 @@ public final class Reporter {
 
     /** Ends the run: prints the whole result for programs, if there is any. */
     public void finish() {
-        if (format == OutputFormat.json && !results.isEmpty()) {
+        if (json && !results.isEmpty()) {
             Json.print(out, answers.apply(context, results));
         }
     }
@@ -115,7 +116,16 @@ public final class Reporter {
      */
     public void draw(String where, List<Row> rows, @Nullable Double boundGbs) {
         if (plot != null) {
-            SweepPicture.of(where, rows, boundGbs).write(plot);
+            Call call = rows.getFirst().call();
+            Map<String, Map<Long, Double>> us = new LinkedHashMap<>();
+            rows.forEach(row -> us.computeIfAbsent(row.algorithm().label(), _ -> new LinkedHashMap<>())
+                    .put(row.bytes(), row.outOfPlace().timeUs()));
+            plot.write(CallPicture.of(
+                    call.collective().label() + " on " + where,
+                    "out of place",
+                    call.collective().busFactor(call.ranks()),
+                    boundGbs,
+                    us));
         }
     }
 
@@ -124,37 +134,12 @@ public final class Reporter {
     }
 
     /**
-     * Measures each algorithm at each point in turn, and prints a line for each measurement.
+     * Begins a table of measurements, each of which is printed as soon as it is made.
      *
-     * @param title heading of an algorithm's lines; empty for none
-     * @param <P> a point, e.g. a size
-     * @param <R> a measurement
-     * @return all measurements; none if nobody reads any more
+     * @param count number of measurements to come
+     * @param line prints one
      */
-    public <P, R> List<R> rows(
-            String task,
-            List<AlgorithmChoice> algorithms,
-            Function<AlgorithmChoice, List<String>> title,
-            List<P> points,
-            Function<AlgorithmChoice, Meter<P, R>> meters,
-            Function<R, String> line) {
-        List<R> rows = new ArrayList<>();
-        try (Progress progress = progress(task, (long) points.size() * algorithms.size())) {
-            for (AlgorithmChoice algorithm : algorithms) {
-                progress.print(() -> lines(title.apply(algorithm)));
-                try (Meter<P, R> meter = meters.apply(algorithm)) {
-                    for (P point : points) {
-                        R row = meter.measure(point);
-                        rows.add(row);
-                        progress.step();
-                        progress.print(() -> lines(List.of(line.apply(row))));
-                        if (abandoned()) {
-                            return List.of();
-                        }
-                    }
-                }
-            }
-        }
-        return rows;
+    public <R> Rows<R> rows(String task, int count, Function<R, String> line) {
+        return new Rows<>(this, progress(task, count), line);
     }
 }

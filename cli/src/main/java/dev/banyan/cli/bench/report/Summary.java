@@ -1,10 +1,10 @@
 package dev.banyan.cli.bench.report;
 
 import dev.banyan.cli.bench.call.CopyBound;
-import dev.banyan.cli.input.ByteSize;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -3,15 +3,16 @@ package dev.banyan.cli.bench.workload;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.report.Reporter;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.config.Config;
-import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
-import dev.banyan.kvstore.Overlap;
 import dev.banyan.kvstore.StoreType;
+import dev.banyan.kvstore.internal.overlap.BackwardPass;
+import dev.banyan.kvstore.internal.overlap.Overlap;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.time.Duration;
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Plays backward passes of a model on a store, and on those of a parameter server and of a ring beside it. */
 public record OverlapBench(Machine machine, Reporter reporter) {
-    private static final List<String> BASELINES = List.of("device", "ring");
+    private static final List<StoreType> BASELINES = List.of(StoreType.DEVICE, StoreType.RING);
     private static final int ROUNDS = 5;
 
     /**
@@ -34,14 +35,14 @@ public record OverlapBench(Machine machine, Reporter reporter) {
      * @param computeMs time over which gradients are released
      * @param rounds timed rounds, or null for as many as are usual
      */
-    public long run(Workload workload, String store, double computeMs, @Nullable Integer rounds) {
-        List<String> types =
+    public long run(Workload workload, StoreType store, double computeMs, @Nullable Integer rounds) {
+        List<StoreType> types =
                 Stream.concat(Stream.of(store), BASELINES.stream()).distinct().toList();
         List<StepTimes> results = new ArrayList<>();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), types.size())) {
             Gradients gradients = Gradients.allocate(arena, workload, new HostSite(machine));
-            for (String type : types) {
+            for (StoreType type : types) {
                 results.add(measure(workload, type, computeMs, rounds == null ? ROUNDS : rounds, gradients));
                 progress.step();
                 if (reporter.abandoned()) {
@@ -54,11 +55,10 @@ public record OverlapBench(Machine machine, Reporter reporter) {
         return results.stream().mapToLong(StepTimes::wrong).sum();
     }
 
-    private StepTimes measure(Workload workload, String type, double computeMs, int rounds, Gradients gradients) {
+    private StepTimes measure(Workload workload, StoreType type, double computeMs, int rounds, Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
         try (Communicator communicator = Communicator.onHost(machine, Config.load());
-                KVStore store =
-                        KVStore.builder(communicator).type(StoreType.of(type)).open()) {
+                KVStore store = KVStore.builder(communicator).type(type).open()) {
             List<Key> keys = gradients.init(store);
             long wrong = gradients.wrongAfter(() -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
                     .join());
@@ -69,7 +69,7 @@ public record OverlapBench(Machine machine, Reporter reporter) {
                     .toList();
             Overlap median = new Overlap(
                     computeMs * 1e3, medianUs(played, Overlap::communicationUs), medianUs(played, Overlap::stepUs));
-            return StepTimes.of(workload, type, null, null, median, wrong, rounds);
+            return StepTimes.of(workload, type.label(), null, null, median, wrong, rounds);
         }
     }
 

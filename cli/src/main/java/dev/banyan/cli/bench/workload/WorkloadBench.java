@@ -3,16 +3,18 @@ package dev.banyan.cli.bench.workload;
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.CopyBound;
 import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.bench.call.Meter;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
-import dev.banyan.cli.output.Numbers;
+import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Workload;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Comparator;
@@ -42,25 +44,24 @@ public record WorkloadBench(RankSite site, Reporter reporter) {
             List<CollectiveCall> calls =
                     gradients.keys().stream().map(WorkloadBench::call).toList();
             reporter.lines(WorkloadRow.header(workload, site.ranks(), true));
-            rows = reporter.<Integer, WorkloadRow>rows(
-                    workload.name(),
-                    algorithms.choices(),
-                    algorithm -> List.of(),
-                    WorkloadRow.depths(workload),
-                    algorithm -> {
-                        Communicator communicator = site.open(algorithm);
+            List<Integer> depths = WorkloadRow.depths(workload);
+            try (Rows<WorkloadRow> table =
+                    reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
+                for (AlgorithmChoice algorithm : algorithms.choices()) {
+                    try (Communicator communicator = site.open(algorithm)) {
                         calls.forEach(communicator::prepare);
-                        return Meter.on(communicator, depth -> {
+                        for (int depth : depths) {
                             Runnable round = () -> push(communicator, calls, depth);
                             long wrong = gradients.wrongAfter(round);
                             long[] nanos = repeats.time(round);
                             double timeMs = Measurement.median(nanos) / 1e6;
-                            return WorkloadRow.of(workload, depth, algorithm, timeMs, wrong, nanos.length);
-                        });
-                    },
-                    WorkloadRow::line);
-            if (rows.isEmpty()) {
-                return 0;
+                            if (table.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, wrong, nanos.length))) {
+                                return 0;
+                            }
+                        }
+                    }
+                }
+                rows = table.all();
             }
             if (gradients.areOfHost()) {
                 reporter.lines(expectation(gradients, WorkloadRow.bytes(workload), rows));

@@ -1,19 +1,16 @@
 package dev.banyan.cli.bench.workload;
 
-import dev.banyan.cli.input.ByteSize;
+import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The options that name gradients, and how they are sent. */
-public final class WorkloadOption {
+public final class WorkloadOption extends OptionGroup {
     private static final long FIRST_BUCKET = 1 << 20;
-
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec spec = CommandSpec.create(); // replaced by picocli
 
     @Option(
             names = "--workload",
@@ -41,10 +38,10 @@ public final class WorkloadOption {
             return workload;
         }
         if (workload == null) {
-            throw new ParameterException(spec.commandLine(), "--bucket is for gradients; add --workload");
+            throw new ParameterException(command(), "--bucket is for gradients; add --workload");
         }
         if (bucket.bytes() < 1) {
-            throw new ParameterException(spec.commandLine(), "--bucket is 0; it must be at least 1 byte");
+            throw new ParameterException(command(), "--bucket is 0; it must be at least 1 byte");
         }
         return workload.inBuckets(Math.min(FIRST_BUCKET, bucket.bytes()), bucket.bytes(), DataType.F32.bytes());
     }

@@ -1,9 +1,10 @@
 package dev.banyan.cli.bench.workload;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Workload;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;

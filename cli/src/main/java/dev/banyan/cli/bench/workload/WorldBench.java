@@ -3,21 +3,22 @@ package dev.banyan.cli.bench.workload;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.report.Reporter;
-import dev.banyan.cli.input.ChosenMachine;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.output.Numbers;
 import dev.banyan.config.Config;
-import dev.banyan.kvstore.BackwardPass;
 import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
-import dev.banyan.kvstore.Overlap;
 import dev.banyan.kvstore.StoreType;
+import dev.banyan.kvstore.internal.overlap.BackwardPass;
+import dev.banyan.kvstore.internal.overlap.Overlap;
 import dev.banyan.mpi.HierarchicalCommunicator;
 import dev.banyan.mpi.ProcessGroup;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Workload;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -34,17 +35,15 @@ import org.jspecify.annotations.Nullable;
  */
 public record WorldBench(MachineOptions options) {
     /** Types of stores that span processes. */
-    public static final List<String> TYPES = Arrays.stream(StoreType.values())
-            .filter(StoreType::overProcesses)
-            .map(StoreType::label)
-            .toList();
+    private static final List<StoreType> TYPES =
+            Arrays.stream(StoreType.values()).filter(StoreType::overProcesses).toList();
 
     private static final int ROUNDS = 10;
     private static final long COMPARED_BYTES = 64 << 20;
 
     /** A design under measurement. */
     private static final class Design implements AutoCloseable {
-        final String type;
+        final StoreType type;
         final KVStore store;
         final List<Key> keys;
         final BackwardPass pass;
@@ -52,9 +51,9 @@ public record WorldBench(MachineOptions options) {
         final long[] together;
         long wrong;
 
-        Design(String type, Communicator local, Gradients gradients, int rounds) {
+        Design(StoreType type, Communicator local, Gradients gradients, int rounds) {
             this.type = type;
-            store = KVStore.builder(local).type(StoreType.of(type)).open();
+            store = KVStore.builder(local).type(type).open();
             keys = gradients.init(store);
             pass = new BackwardPass(store, keys, gradients.keys());
             alone = new long[rounds];
@@ -77,7 +76,7 @@ public record WorldBench(MachineOptions options) {
      */
     public long run(
             Workload workload,
-            String first,
+            StoreType first,
             double computeMs,
             @Nullable Integer rounds,
             int devices,
@@ -115,13 +114,13 @@ public record WorldBench(MachineOptions options) {
             World world,
             Communicator local,
             Workload workload,
-            String first,
+            StoreType first,
             double computeMs,
             int rounds,
             Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
         List<Design> designs = new ArrayList<>();
-        for (String type :
+        for (StoreType type :
                 Stream.concat(Stream.of(first), TYPES.stream()).distinct().toList()) {
             designs.add(new Design(type, local, gradients, rounds));
         }
@@ -149,7 +148,7 @@ public record WorldBench(MachineOptions options) {
                             Measurement.median(design.alone) / 1e3,
                             Measurement.median(design.together) / 1e3);
                     return StepTimes.of(
-                            workload, design.type, world.size(), local.size(), median, design.wrong, rounds);
+                            workload, design.type.label(), world.size(), local.size(), median, design.wrong, rounds);
                 })
                 .toList();
     }

@@ -2,7 +2,7 @@ package dev.banyan.djl.internal.processes;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
-import dev.banyan.cuda.CudaException;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.djl.internal.torch.TorchGpus;
 import dev.banyan.djl.internal.torch.TorchMemory;
 import dev.banyan.mpi.HierarchicalCommunicator;

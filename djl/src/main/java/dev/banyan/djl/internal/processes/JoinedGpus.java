@@ -1,7 +1,7 @@
 package dev.banyan.djl.internal.processes;
 
 import ai.djl.ndarray.NDArray;
-import dev.banyan.cuda.CudaStreams;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.djl.internal.torch.HostArray;
 import dev.banyan.djl.internal.torch.TorchGpus;
 import dev.banyan.mpi.HierarchicalCommunicator;

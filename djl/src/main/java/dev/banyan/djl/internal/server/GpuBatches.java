@@ -1,6 +1,6 @@
 package dev.banyan.djl.internal.server;
 
-import dev.banyan.cuda.CudaStreams;
+import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.Completions;

@@ -4,7 +4,7 @@ import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
-import dev.banyan.cuda.CudaException;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.djl.internal.processes.Processes;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

@@ -29,7 +29,7 @@ public final class GpuReplicas implements Replicas {
      * Opens the GPUs.
      *
      * @param devices the GPUs, as PyTorch and CUDA count them
-     * @throws dev.banyan.cuda.CudaException if CUDA cannot use them
+     * @throws dev.banyan.cuda.type.CudaException if CUDA cannot use them
      * @throws IllegalStateException if the machine cannot be probed, or the devices are not distinct GPUs of it
      */
     public static GpuReplicas start(List<Device> devices, Config config) {

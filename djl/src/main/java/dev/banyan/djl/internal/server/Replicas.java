@@ -4,7 +4,7 @@ import ai.djl.Device;
 import ai.djl.pytorch.engine.PtNDArray;
 import ai.djl.pytorch.jni.JniUtils;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaException;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.djl.internal.torch.Slot;
 import java.util.List;
 import org.slf4j.Logger;

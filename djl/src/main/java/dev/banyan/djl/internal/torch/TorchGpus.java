@@ -16,7 +16,7 @@ public final class TorchGpus {
      * Creates a communicator on GPUs.
      *
      * @param devices the GPU of each rank
-     * @throws dev.banyan.cuda.CudaException if CUDA cannot use them
+     * @throws dev.banyan.cuda.type.CudaException if CUDA cannot use them
      * @throws IllegalStateException if the machine cannot be probed, or the devices are not distinct GPUs of it
      */
     public static Communicator open(List<Device> devices, Config config) {

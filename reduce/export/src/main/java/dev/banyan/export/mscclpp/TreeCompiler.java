@@ -258,7 +258,9 @@ public final class TreeCompiler {
         private List<Integer> positions(List<Edge> edges, List<Integer> ofBlock) {
             return edges.stream()
                     .map(edge -> {
-                        int at = position(channels, Objects.requireNonNull(channelIndices.get(rank).get(edge)));
+                        int at = position(
+                                channels,
+                                Objects.requireNonNull(channelIndices.get(rank).get(edge)));
                         position(ofBlock, at);
                         return at;
                     })

@@ -55,9 +55,8 @@ public final class Planner {
             true,
             "Lets BANYAN_ALGORITHM=auto use trees; 0 makes it use the star, MXNet's way without trees.");
     /** The number of elements above which the automatic choice takes several trees; free if it is not set. */
-    public static final Setting<Long> TREE_ARRAY_BOUND = Setting.atLeast(
+    public static final Setting<Long> TREE_ARRAY_BOUND = Setting.elements(
                     "MXNET_KVSTORE_TREE_ARRAY_BOUND",
-                    "elements",
                     0,
                     DEFAULT_TREE_ARRAY_BOUND,
                     "Makes BANYAN_ALGORITHM=auto take many trees for arrays of more elements than this, and one tree"

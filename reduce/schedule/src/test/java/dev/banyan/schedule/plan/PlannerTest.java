@@ -10,7 +10,6 @@ import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.packing.ForestCost;
 import dev.banyan.trees.packing.LogicalLink;
 import java.io.IOException;
@@ -26,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PlannerTest {
-    private static final Machine P3 = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Machine P3 = Machine.preset("p3.16xlarge");
     private static final Config BOUND =
             Config.builder().set(Planner.TREE_ARRAY_BOUND, 1000L).build();
 

@@ -12,7 +12,6 @@ import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.balanced.KernighanLin;
@@ -74,7 +73,7 @@ class PricesTest {
 
     @Test
     void aSingleTreeByHand() {
-        Machine p3 = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+        Machine p3 = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
         Map<AlgorithmChoice, TreeAlgorithm> algorithms = algorithms(p3, randomPackings(p3, 2, 1));
         algorithms.put(
                 AlgorithmChoice.SINGLE_TREE,
@@ -103,7 +102,7 @@ class PricesTest {
     @Test
     void blocksCountAsTheWholeBuffer() {
         // Two devices, one link of 10 GB/s: every byte of half the buffer crosses it each way.
-        Machine two = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
+        Machine two = Machine.preset("p3.16xlarge").subset(0, 1);
         Prices prices = prices(algorithms(two, randomPackings(two, 1, 1)), two);
         double gbs = Network.of(two).gbs(0);
         double hop = Network.of(two).latencyUs(0);
@@ -144,7 +143,7 @@ class PricesTest {
 
     @Test
     void aGoodPackingIsTaken() {
-        Machine quad = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3);
+        Machine quad = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3);
         // 0-3, 3-2 and 2-1 have two links: one path over these, two over what is left, one link of each pair.
         List<PackedTree> trees = PackedTree.of(Forest.equalShares(
                 List.of(Tree.ofParents(3, 2, 3, -1), Tree.ofParents(1, -1, 1, 2), Tree.ofParents(-1, 3, 0, 0))));

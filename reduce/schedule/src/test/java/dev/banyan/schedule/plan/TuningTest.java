@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -98,7 +97,7 @@ class TuningTest {
     /** The names of a machine, its devices and its file are for people. */
     @Test
     void namesDoNotCount() {
-        Machine machine = Presets.find("p3.8xlarge").orElseThrow();
+        Machine machine = Machine.preset("p3.8xlarge");
         Machine renamed =
                 new Machine("x", machine.devices(), machine.hubs(), machine.links(), machine.nics(), List.of());
         assertThat(renamed.name()).isNotEqualTo(machine.name());
@@ -110,7 +109,7 @@ class TuningTest {
 
     @Test
     void theNearestSectionSaysWhyNoneIsUsed() {
-        Machine machine = Presets.find("p3.8xlarge").orElseThrow();
+        Machine machine = Machine.preset("p3.8xlarge");
         TuningFile file = TuningFile.EMPTY
                 .with(Tuning.of(HOST, machine, rules(Collective.REDUCE, "star")))
                 .with(Tuning.of(GPUS, machine, rules(Collective.REDUCE, "star")));

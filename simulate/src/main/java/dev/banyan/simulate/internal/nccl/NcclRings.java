@@ -73,9 +73,9 @@ public final class NcclRings {
     private NcclRings(Machine machine, Profile profile, Transport transport) {
         this.profile = profile;
         this.transport = transport;
-        Machine wires = transport == Transport.HOST ? HostStaging.of(machine) : machine;
-        int[] all = IntStream.range(0, wires.size()).toArray();
-        rings = RingSet.of(wires, all)
+        Machine links = transport == Transport.HOST ? HostStaging.of(machine) : machine;
+        int[] all = IntStream.range(0, links.size()).toArray();
+        rings = RingSet.of(links, all)
                 .orElseThrow(() -> new IllegalArgumentException("no ring joins the devices of " + machine.name()));
         bothWays = new EnumMap<>(Protocol.class);
         oneWay = new EnumMap<>(Protocol.class);
@@ -84,7 +84,7 @@ public final class NcclRings {
                 : profile.get(Protocol.NVLS.fraction()) * leastToSwitch(machine);
         for (Protocol protocol : Protocol.OF_RINGS) {
             if (profile.get(protocol.fraction()) > 0) {
-                Machine timed = withHops(wires, profile.get(protocol.hopUs()));
+                Machine timed = withHops(links, profile.get(protocol.hopUs()));
                 Network network = rings.network().joinedByNvlink() ? Network.of(timed) : Network.ofAllLinks(timed, all);
                 double fraction = profile.get(protocol.fraction());
                 oneWay.put(protocol, simulator(network, protocol, fraction));

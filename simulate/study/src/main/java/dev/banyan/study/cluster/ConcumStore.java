@@ -37,7 +37,7 @@ record ConcumStore(KeyCosts costs, CallOrder order) implements KeyStore {
                 double back = reducing + host.handoverUs();
                 if (networked) {
                     int helper = keys[i] % helpers.length;
-                    nics = Math.max(Math.max(back, helpers[helper]) + host.handoverUs(), nics) + cost.wireUs();
+                    nics = Math.max(Math.max(back, helpers[helper]) + host.handoverUs(), nics) + cost.transferUs();
                     back = nics + cost.restUs();
                     helpers[helper] = back;
                     broadcasting = Math.max(broadcasting, back + host.handoverUs()) + cost.tailUs();

@@ -46,12 +46,12 @@ final class Exchanges {
     }
 
     /** Time on the links of one exchange. */
-    double wireUs(int step, double bytes) {
+    double transferUs(int step, double bytes) {
         return bytes / (gbs[step] * 1e3);
     }
 
     /** The same between a machine that leaves and the one that takes part for it. */
-    double spareWireUs(double bytes) {
+    double spareTransferUs(double bytes) {
         return bytes / (spareGbs * 1e3);
     }
 }

@@ -27,19 +27,19 @@ final class HalvingDoubling implements LeaderAllReduce {
 
     @Override
     public Cost cost(double bytes) {
-        double wireUs = 0;
+        double transferUs = 0;
         double restUs = 0;
         double part = bytes;
         for (int step = 0; step < exchanges.steps(); step++) {
             part /= 2;
-            wireUs += 2 * exchanges.wireUs(step, part);
+            transferUs += 2 * exchanges.transferUs(step, part);
             restUs += 2 * latencyUs + part / (reduceGbs * 1e3);
         }
         if (exchanges.spare() > 0) {
             // Halves to and fro, each summed up on one side; one half back; in the end all of the result.
-            wireUs += 2 * exchanges.spareWireUs(bytes);
+            transferUs += 2 * exchanges.spareTransferUs(bytes);
             restUs += 3 * latencyUs + bytes / 2 / (reduceGbs * 1e3);
         }
-        return new Cost(wireUs, restUs);
+        return new Cost(transferUs, restUs);
     }
 }

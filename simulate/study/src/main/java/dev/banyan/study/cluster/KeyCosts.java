@@ -26,14 +26,14 @@ public final class KeyCosts {
      *
      * @param pieces that it is cut into
      * @param leadUs until the first piece may leave the machine
-     * @param wireUs for which the NICs are busy
+     * @param transferUs for which the NICs are busy
      * @param restUs beside that, from the lead's end until the last piece came back from the network
      * @param tailUs from then on until all devices have it
      */
-    record KeyCost(int pieces, double leadUs, double wireUs, double restUs, double tailUs) {
+    record KeyCost(int pieces, double leadUs, double transferUs, double restUs, double tailUs) {
         /** Between the lead's end and the tail's begin. */
         double acrossUs() {
-            return wireUs + restUs;
+            return transferUs + restUs;
         }
 
         double us() {
@@ -123,7 +123,7 @@ public final class KeyCosts {
         double tail = stagingUs + inside.broadcastUs(piece);
         LeaderAllReduce.Cost middle = across.cost(bytes);
         double slowest = Math.max(middle.us(), Math.max(lead, tail));
-        double wire = pieces * middle.wireUs();
-        return new KeyCost(pieces, lead, wire, middle.us() + (pieces - 1) * slowest - wire, tail);
+        double transfer = pieces * middle.transferUs();
+        return new KeyCost(pieces, lead, transfer, middle.us() + (pieces - 1) * slowest - transfer, tail);
     }
 }

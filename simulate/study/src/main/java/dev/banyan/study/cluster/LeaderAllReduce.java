@@ -5,12 +5,12 @@ interface LeaderAllReduce {
     /**
      * The time of an allreduce: messages' latencies, their bytes on the links, and the host's sums.
      *
-     * @param wireUs time for which a machine's NICs are busy, in us
+     * @param transferUs time for which a machine's NICs are busy, in us
      * @param restUs all other time, in us
      */
-    record Cost(double wireUs, double restUs) {
+    record Cost(double transferUs, double restUs) {
         double us() {
-            return wireUs + restUs;
+            return transferUs + restUs;
         }
     }
 

@@ -24,15 +24,15 @@ final class RecursiveDoubling implements LeaderAllReduce {
     @Override
     public Cost cost(double bytes) {
         double stepUs = latencyUs + bytes / (reduceGbs * 1e3);
-        double wireUs = 0;
+        double transferUs = 0;
         for (int step = 0; step < exchanges.steps(); step++) {
-            wireUs += exchanges.wireUs(step, bytes);
+            transferUs += exchanges.transferUs(step, bytes);
         }
         double restUs = exchanges.steps() * stepUs;
         if (exchanges.spare() > 0) {
-            wireUs += 2 * exchanges.spareWireUs(bytes);
+            transferUs += 2 * exchanges.spareTransferUs(bytes);
             restUs += stepUs + latencyUs;
         }
-        return new Cost(wireUs, restUs);
+        return new Cost(transferUs, restUs);
     }
 }

@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +38,7 @@ public final class NcclLogReader {
     private static final Pattern NVLS = Pattern.compile("NVLS multicast support is available|[1-9]\\d* nvls channels");
     /** {@code AllReduce: 8388608 Bytes -> Algo 1 proto 2 time 83.5}, and names for numbers from NCCL 2.23 on. */
     private static final Pattern CHOICE =
-            Pattern.compile("(\\d+) Bytes -> Algo (\\w+) proto (\\w+)", Pattern.CASE_INSENSITIVE);
+            Pattern.compile("\\b(\\d{1,18}) Bytes -> Algo (\\w+) proto (\\w+)", Pattern.CASE_INSENSITIVE);
 
     private static final List<String> ALGORITHMS =
             List.of("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT");
@@ -103,7 +104,13 @@ public final class NcclLogReader {
             List<Integer> order = Arrays.stream(found.group(3).strip().split("\\s+"))
                     .map(NcclLogReader::number)
                     .toList();
-            rings.putIfAbsent(channel, order);
+            // Lines of many ranks are cut by NCCL.
+            if (order.stream()
+                    .sorted()
+                    .toList()
+                    .equals(IntStream.range(0, order.size()).boxed().toList())) {
+                rings.putIfAbsent(channel, order);
+            }
         }
         found = HOP.matcher(line);
         if (found.find()) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Closed forms against the simulator's engine on the same wires, and against figures by hand. */
+/** Closed forms against the simulator's engine on the same links, and against figures by hand. */
 class ClosedFormsTest {
     private static final HostCosts HOST = HostCosts.ASSUMED;
 
@@ -63,14 +63,14 @@ class ClosedFormsTest {
     void oversubscriptionCountsWhatLeavesTheFullestLeaf() {
         Fabric fabric = new Fabric(10, 1, 2, 4, 2);
         Exchanges exchanges = new Exchanges(8, fabric);
-        assertThat(exchanges.wireUs(0, 1e4)).isCloseTo(1, within(1e-9));
-        assertThat(exchanges.wireUs(1, 1e4)).isCloseTo(1, within(1e-9));
-        assertThat(exchanges.wireUs(2, 1e4)).isCloseTo(2, within(1e-9));
+        assertThat(exchanges.transferUs(0, 1e4)).isCloseTo(1, within(1e-9));
+        assertThat(exchanges.transferUs(1, 1e4)).isCloseTo(1, within(1e-9));
+        assertThat(exchanges.transferUs(2, 1e4)).isCloseTo(2, within(1e-9));
         // Machines 3 to 5 are in the fullest leaf of 3 machines: at distance 1 only machine 3 goes to another leaf, at
         // 2 all of them.
         Exchanges odd = new Exchanges(8, new Fabric(10, 1, 2, 3, 3));
-        assertThat(odd.wireUs(0, 1e4)).isCloseTo(1, within(1e-9));
-        assertThat(odd.wireUs(1, 1e4)).isCloseTo(3, within(1e-9));
+        assertThat(odd.transferUs(0, 1e4)).isCloseTo(1, within(1e-9));
+        assertThat(odd.transferUs(1, 1e4)).isCloseTo(3, within(1e-9));
     }
 
     @Test

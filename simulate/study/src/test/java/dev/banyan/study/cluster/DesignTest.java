@@ -8,7 +8,6 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.study.training.Gradient;
 import dev.banyan.study.training.TrainingStep;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -124,7 +123,7 @@ class DesignTest {
     @Test
     void presetsMakeClustersToo() {
         for (String name : List.of("p3.16xlarge", "dgx-2", "pcie-8")) {
-            Machine machine = Presets.find(name).orElseThrow();
+            Machine machine = Machine.preset(name);
             Cluster cluster =
                     new Cluster(machine, Profiles.of(machine), 4, new Fabric(12.5, 2, 2, 18, 1), HostCosts.ASSUMED);
             assertThat(new KeyCosts(cluster, AllReduceRule.LEAST_TIME).us(1 << 20))

@@ -108,7 +108,7 @@ record SimulatedFabric(int machines, Fabric fabric, HostCosts host) {
         return new Machine("fabric", devices, hubs, links, List.of(), List.of());
     }
 
-    /** Nothing but wires and sums: a kernel reads two sources and writes its target. */
+    /** Nothing but links and sums: a kernel reads two sources and writes its target. */
     private Profile profile() {
         Profile profile = Profiles.find("pcie")
                 .orElseThrow()

@@ -10,7 +10,6 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -23,7 +22,7 @@ class CalibrationTest {
 
     /** Devices 0 and 3 of p3.8xlarge: two NVLinks of 25 GB/s, 1.8 us; else two switches under one socket, 17 us. */
     private static Machine pair() {
-        return Presets.find("p3.8xlarge").orElseThrow().subset(0, 3);
+        return Machine.preset("p3.8xlarge").subset(0, 3);
     }
 
     private static String source(Calibration calibration, Constant constant) {
@@ -83,7 +82,7 @@ class CalibrationTest {
     @Test
     void anotherMachineIsRefused() {
         P2pReport report = P2pReader.parse("p2p.txt", P2pReaderTest.PAIR);
-        assertThatThrownBy(() -> Calibration.of(report, Presets.find("dgx-2").orElseThrow(), BASE, "ours"))
+        assertThatThrownBy(() -> Calibration.of(report, Machine.preset("dgx-2"), BASE, "ours"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("p2p.txt is of 2 devices but dgx-2 has 16; name the machine that was measured");
         Machine slow = new Machine(
@@ -109,7 +108,7 @@ class CalibrationTest {
     void builtInProfilesAreCalibrated(String file, String preset) {
         Path path = Path.of(System.getProperty("banyan.shared", ""), "corpus", "p2p", file);
         assumeTrue(Files.exists(path), () -> path + " is not there");
-        Machine machine = Presets.find(preset).orElseThrow();
+        Machine machine = Machine.preset(preset);
         Profile base = Profiles.of(machine);
         Calibration calibration = Calibration.of(P2pReader.read(path), machine, base, "ours");
         for (Constant constant : new Constant[] {

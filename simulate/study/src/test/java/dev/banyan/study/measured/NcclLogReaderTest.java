@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.InputException;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Lines as several versions of NCCL print them. */
@@ -56,6 +57,19 @@ class NcclLogReaderTest {
         assertThat(log.hops()).containsEntry(new NcclLog.Pair(0, 1), "SHM");
         assertThat(log.disabled()).containsExactly(new NcclLog.Pair(0, 1));
         assertThat(log.nvls()).as("no channel of NVLS says nothing").isEmpty();
+    }
+
+    @Test
+    void damagedRingsAndHugeNumbersAreSkipped() {
+        NcclLog log = NcclLogReader.parse("log", """
+            NCCL version 2.21.5+cuda12.4
+            h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   3
+            h:1:2 [0] NCCL INFO Channel 01/02 :    0   99999999999   2
+            h:1:2 [0] NCCL INFO Channel 02/02 :    1   0   2
+            h:1:2 [0] NCCL INFO AllReduce: 99999999999999999999 Bytes -> Algo 1 proto 2 time 83.5
+            """);
+        assertThat(log.rings()).containsOnly(Map.entry(2, List.of(1, 0, 2)));
+        assertThat(log.choices()).isEmpty();
     }
 
     @Test

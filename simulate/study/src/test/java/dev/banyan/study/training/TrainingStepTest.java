@@ -6,13 +6,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class TrainingStepTest {
-    private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("p3.16xlarge");
 
     /** Takes the same time for each key, whatever the others do. */
     private record Fixed(double us) implements KeyStore {

@@ -7,7 +7,7 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.PcieHierarchy;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.MachineFormat;
 import dev.banyan.topology.internal.text.Quote;

@@ -57,16 +57,16 @@ final class ChainPacking {
     static Optional<TreePacking> of(Network network, Bound bound) {
         return network.ranks() > 2
                         && network.symmetric()
-                        && IntStream.range(0, network.ranks()).allMatch(rank -> hasOnePcieWire(network, rank))
+                        && IntStream.range(0, network.ranks()).allMatch(rank -> hasOnePcieLink(network, rank))
                 ? RatedForest.of(new ChainPacking(network).chains(), network, bound)
                 : Optional.empty();
     }
 
-    private static boolean hasOnePcieWire(Network network, int rank) {
-        int wire = network.firstOut(rank);
-        return network.firstOut(rank + 1) == wire + 1
-                && network.kind(wire) == Link.Kind.PCIE
-                && network.to(wire) >= network.ranks();
+    private static boolean hasOnePcieLink(Network network, int rank) {
+        int arc = network.firstOut(rank);
+        return network.firstOut(rank + 1) == arc + 1
+                && network.kind(arc) == Link.Kind.PCIE
+                && network.to(arc) >= network.ranks();
     }
 
     private List<PackedTree> chains() {

@@ -27,7 +27,7 @@ record LinkForest(List<LinkTree> trees, List<BigFraction> weights) {
 
     /** The less the better, among forests of the same rate. */
     int cost() {
-        return cost(trees.size(), depth(), trees.getFirst().wiresUsed() + 1);
+        return cost(trees.size(), depth(), trees.getFirst().rowsUsed() + 1);
     }
 
     /**
@@ -43,8 +43,8 @@ record LinkForest(List<LinkTree> trees, List<BigFraction> weights) {
         BigFraction[] load = new BigFraction[links.links()];
         Arrays.fill(load, BigFraction.ZERO);
         for (int t = 0; t < trees.size(); t++) {
-            for (int i = 0; i < trees.get(t).wiresUsed(); i++) {
-                int link = trees.get(t).wire(i);
+            for (int i = 0; i < trees.get(t).rowsUsed(); i++) {
+                int link = trees.get(t).row(i);
                 load[link] = load[link].add(weights.get(t));
             }
         }

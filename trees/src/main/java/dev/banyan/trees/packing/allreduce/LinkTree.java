@@ -1,9 +1,9 @@
 package dev.banyan.trees.packing.allreduce;
 
-import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.internal.Column;
 import dev.banyan.trees.internal.DuplexLinks;
+import dev.banyan.trees.internal.Rerooting;
 import java.util.Arrays;
 
 /** A spanning tree as a set of links, with its centre: the rank from which it is the least deep. Immutable. */
@@ -54,12 +54,12 @@ final class LinkTree implements Column {
 
     /** Returns the number of links, one less than ranks. */
     @Override
-    public int wiresUsed() {
+    public int rowsUsed() {
         return links.length;
     }
 
     @Override
-    public int wire(int index) {
+    public int row(int index) {
         return links[index];
     }
 

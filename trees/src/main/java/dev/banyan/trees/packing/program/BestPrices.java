@@ -8,19 +8,19 @@ package dev.banyan.trees.packing.program;
  * Trans. in Operational Research 4, 1997, doi:10.1016/S0969-6016(97)00001-4.
  */
 final class BestPrices {
-    private final Wires wires;
+    private final CapacityRows rows;
     private final double[] best;
     private final double[] mixed;
     private double bound = Double.POSITIVE_INFINITY;
 
-    /** Begins with prices that are higher the narrower a wire is. */
-    BestPrices(Wires wires) {
-        this.wires = wires;
-        best = new double[wires.count()];
-        mixed = new double[wires.count()];
-        double narrowest = (double) wires.narrowest();
-        for (int wire = 0; wire < best.length; wire++) {
-            best[wire] = narrowest / wires.capacity(wire) / wires.network().ranks();
+    /** Begins with prices that are higher the narrower a row is. */
+    BestPrices(CapacityRows rows) {
+        this.rows = rows;
+        best = new double[rows.count()];
+        mixed = new double[rows.count()];
+        double narrowest = (double) rows.narrowest();
+        for (int row = 0; row < best.length; row++) {
+            best[row] = narrowest / rows.capacity(row) / rows.network().ranks();
         }
     }
 
@@ -30,8 +30,8 @@ final class BestPrices {
      * @param trust weight of the best prices, 0 to 1
      */
     double[] mixed(double trust, double[] others) {
-        for (int wire = 0; wire < mixed.length; wire++) {
-            mixed[wire] = trust * best[wire] + (1 - trust) * Math.max(0, others[wire]);
+        for (int row = 0; row < mixed.length; row++) {
+            mixed[row] = trust * best[row] + (1 - trust) * Math.max(0, others[row]);
         }
         return mixed;
     }
@@ -39,13 +39,13 @@ final class BestPrices {
     /** Takes these prices if they prove less: all capacity at the cheapest tree's price. */
     void offer(double[] prices, double cheapestTree) {
         double sum = 0;
-        for (int wire = 0; wire < best.length; wire++) {
-            sum += prices[wire] * wires.capacity(wire);
+        for (int row = 0; row < best.length; row++) {
+            sum += prices[row] * rows.capacity(row);
         }
         if (sum < bound * cheapestTree) {
             bound = sum / cheapestTree;
-            for (int wire = 0; wire < best.length; wire++) {
-                best[wire] = prices[wire] / cheapestTree;
+            for (int row = 0; row < best.length; row++) {
+                best[row] = prices[row] / cheapestTree;
             }
         }
     }

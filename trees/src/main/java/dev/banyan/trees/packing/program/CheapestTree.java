@@ -32,7 +32,7 @@ final class CheapestTree implements TreePricing {
      * @return or null if it finds no tree within the limit
      */
     static @Nullable TreeShape from(int root, int limit, PricedPaths paths) {
-        int n = paths.wires().network().ranks();
+        int n = paths.rows().network().ranks();
         int[] parents = new int[n];
         int[] depth = new int[n];
         long[] link = new long[n];

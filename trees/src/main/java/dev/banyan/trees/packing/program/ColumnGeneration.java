@@ -17,12 +17,12 @@ final class ColumnGeneration {
     private static final int SECOND_PRICES_TO_ONE = 1 << 7;
 
     private final PricedPaths paths;
-    private final Wires wires;
+    private final CapacityRows rows;
     private final Set<TreeShape> found = new LinkedHashSet<>();
 
     ColumnGeneration(PricedPaths paths) {
         this.paths = paths;
-        wires = paths.wires();
+        rows = paths.rows();
     }
 
     /** Returns whether prices are small enough to be the first in {@link #run(TreePricing, PriceBound, Effort)}. */
@@ -45,10 +45,9 @@ final class ColumnGeneration {
      * what is packed decide between these.
      */
     FloatPacking run(TreePricing pricing, @Nullable PriceBound first, Effort effort) {
-        PackingSimplex<RoutedTree> simplex = new PackingSimplex<>(wires.capacities());
-        BestPrices best = new BestPrices(wires);
-        long operations =
-                paths.operations() + pricing.operations(wires.network().ranks());
+        PackingSimplex<RoutedTree> simplex = new PackingSimplex<>(rows.capacities());
+        BestPrices best = new BestPrices(rows);
+        long operations = paths.operations() + pricing.operations(rows.network().ranks());
         boolean optimal = false;
         while (!optimal && effort.spend(simplex.operations())) {
             if (simplex.dropOverpaid()) {
@@ -75,10 +74,10 @@ final class ColumnGeneration {
 
     private @Nullable RoutedTree cheapest(TreePricing pricing, @Nullable PriceBound first, double[] prices) {
         double scale = first == null ? paths.scale() : SECOND_PRICES_TO_ONE;
-        long[] whole = new long[wires.count()];
-        for (int wire = 0; wire < whole.length; wire++) {
-            whole[wire] = (first == null ? 0 : first.price(wire) * 4 * SECOND_PRICES_TO_ONE)
-                    + Math.round(Math.min(prices[wire], 2) * scale);
+        long[] whole = new long[rows.count()];
+        for (int row = 0; row < whole.length; row++) {
+            whole[row] = (first == null ? 0 : first.price(row) * 4 * SECOND_PRICES_TO_ONE)
+                    + Math.round(Math.min(prices[row], 2) * scale);
         }
         paths.find(whole);
         TreeShape shape = pricing.cheapest(paths);

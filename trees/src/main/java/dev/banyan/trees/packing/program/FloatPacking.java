@@ -5,7 +5,7 @@ import dev.banyan.trees.internal.PackingSimplex;
 import java.util.List;
 
 /**
- * A packing up to rounding, and the basis of the linear program that it comes from: as many trees as wires that they
+ * A packing up to rounding, and the basis of the linear program that it comes from: as many trees as rows that they
  * fill. Immutable.
  */
 final class FloatPacking {
@@ -19,7 +19,7 @@ final class FloatPacking {
     private final List<TreeShape> shapes;
 
     /**
-     * @param prices by wire: where optimal, those of the basis; else the best known to prove a bound with
+     * @param prices by row: where optimal, those of the basis; else the best known to prove a bound with
      * @param optimal whether the pricing knows no tree that could be added
      */
     FloatPacking(Basis<RoutedTree> basis, double[] prices, boolean optimal) {
@@ -62,8 +62,8 @@ final class FloatPacking {
         return shapes.stream().mapToInt(TreeShape::depth).max().orElse(0);
     }
 
-    double price(int wire) {
-        return prices[wire];
+    double price(int row) {
+        return prices[row];
     }
 
     boolean optimal() {

@@ -54,7 +54,7 @@ public final class HubPacking {
     /** As a share of the whole effort, for fewer trees than the optimum takes. */
     private static final int EXCHANGES = 50;
 
-    private final Wires wires;
+    private final CapacityRows rows;
     private final PricedPaths paths;
     private final TreePricing anyTree;
     private final ColumnGeneration generation;
@@ -79,8 +79,8 @@ public final class HubPacking {
     /** @param effort elementary operations, roughly; at least 1 */
     HubPacking(Network network, long effort) {
         this.effort = effort;
-        wires = new Wires(network);
-        paths = new PricedPaths(wires);
+        rows = new CapacityRows(network);
+        paths = new PricedPaths(rows);
         generation = new ColumnGeneration(paths);
         anyTree = network.symmetric() ? new CheapestTree(network.ranks()) : new CheapestTreePair(network.ranks());
     }
@@ -99,9 +99,9 @@ public final class HubPacking {
             return all.trees.packing(all.bound.bound());
         }
         if (fewer == null) {
-            fewer = new FewColumns(generation, wires.areLinks(), new Effort(effort / EXCHANGES))
+            fewer = new FewColumns(generation, rows.areLinks(), new Effort(effort / EXCHANGES))
                     .everFewer(all.selection, all.alternatives).stream()
-                            .map(selection -> WeightedTrees.of(selection, wires))
+                            .map(selection -> WeightedTrees.of(selection, rows))
                             .toList();
         }
         return fewer.stream()
@@ -114,14 +114,14 @@ public final class HubPacking {
     private Found find() {
         FloatPacking packing = generation.run(anyTree, new Effort(effort));
         PriceBound bound = bound(packing);
-        WeightedTrees trees = WeightedTrees.of(packing, wires);
+        WeightedTrees trees = WeightedTrees.of(packing, rows);
         List<TreeShape> alternatives = alternatives(bound);
         if (!packing.optimal()) {
             return new Found(bound, packing, trees, alternatives);
         }
-        FloatPacking selection = new FewColumns(generation, wires.areLinks(), new Effort(effort / CHOICE))
+        FloatPacking selection = new FewColumns(generation, rows.areLinks(), new Effort(effort / CHOICE))
                 .withoutLoss(packing, alternatives, bound);
-        WeightedTrees chosen = WeightedTrees.of(selection, wires);
+        WeightedTrees chosen = WeightedTrees.of(selection, rows);
         return new Found(
                 bound, selection, chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees, alternatives);
     }
@@ -138,9 +138,9 @@ public final class HubPacking {
         long[] prices = packing.optimal() ? packing.basis().exactPrices(paths.greatestPrice()) : null;
         if (prices == null) {
             double scale = paths.scale();
-            prices = new long[wires.count()];
-            for (int wire = 0; wire < prices.length; wire++) {
-                prices[wire] = Math.round(Math.clamp(packing.price(wire), 0, 2) * scale);
+            prices = new long[rows.count()];
+            for (int row = 0; row < prices.length; row++) {
+                prices[row] = Math.round(Math.clamp(packing.price(row), 0, 2) * scale);
             }
         }
         PriceBound bound = new PriceBound(prices, paths, anyTree);
@@ -149,10 +149,10 @@ public final class HubPacking {
 
     /** Prices under which no tree is free. */
     private long[] pricesByWidth() {
-        double narrowest = (double) wires.narrowest();
+        double narrowest = (double) rows.narrowest();
         double scale = paths.scale();
-        long[] prices = new long[wires.count()];
-        Arrays.setAll(prices, wire -> Math.max(1, Math.round(narrowest / wires.capacity(wire) * scale)));
+        long[] prices = new long[rows.count()];
+        Arrays.setAll(prices, row -> Math.max(1, Math.round(narrowest / rows.capacity(row) * scale)));
         return prices;
     }
 }

@@ -11,22 +11,22 @@ import java.util.TreeMap;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * An exact bound from prices: what all wires cost together over what the cheapest tree costs. Any prices
+ * An exact bound from prices: what all rows cost together over what the cheapest tree costs. Any prices
  * give a valid one. Immutable.
  */
 final class PriceBound {
-    private final Wires wires;
+    private final CapacityRows rows;
     private final long[] prices;
     private final long cheapestTree;
 
     /**
      * Finds the cheapest tree under these prices.
      *
-     * @param prices of each wire, from 0 to {@link PricedPaths#greatestPrice()}, not all 0
+     * @param prices of each row, from 0 to {@link PricedPaths#greatestPrice()}, not all 0
      * @param anyTree the cheapest of all trees
      */
     PriceBound(long[] prices, PricedPaths paths, TreePricing anyTree) {
-        wires = paths.wires();
+        rows = paths.rows();
         this.prices = prices.clone();
         paths.find(prices);
         cheapestTree = paths.price(Objects.requireNonNull(anyTree.cheapest(paths), "a network joins all ranks")
@@ -38,9 +38,9 @@ final class PriceBound {
         return cheapestTree > 0;
     }
 
-    /** Price of a wire. */
-    long price(int wire) {
-        return prices[wire];
+    /** Price of a row. */
+    long price(int row) {
+        return prices[row];
     }
 
     /** The greatest of the prices. */
@@ -51,8 +51,8 @@ final class PriceBound {
     /** Algbw in units of the network. */
     BigFraction units() {
         BigInteger sum = BigInteger.ZERO;
-        for (int wire = 0; wire < prices.length; wire++) {
-            sum = sum.add(BigInteger.valueOf(prices[wire]).multiply(BigInteger.valueOf(wires.capacity(wire))));
+        for (int row = 0; row < prices.length; row++) {
+            sum = sum.add(BigInteger.valueOf(prices[row]).multiply(BigInteger.valueOf(rows.capacity(row))));
         }
         return BigFraction.of(sum, BigInteger.valueOf(cheapestTree));
     }
@@ -67,13 +67,13 @@ final class PriceBound {
         return paths.price(tree.cost(paths)) == cheapestTree;
     }
 
-    /** The bound with its certificate: where a wire is a link, each of its arcs has half its price. */
+    /** The bound with its certificate: where a row is a link, each of its arcs has half its price. */
     Bound bound() {
-        Network network = wires.network();
-        BigInteger whole = BigInteger.valueOf(cheapestTree).multiply(BigInteger.valueOf(wires.areLinks() ? 2 : 1));
+        Network network = rows.network();
+        BigInteger whole = BigInteger.valueOf(cheapestTree).multiply(BigInteger.valueOf(rows.areLinks() ? 2 : 1));
         Map<Integer, BigFraction> byArc = new TreeMap<>();
         for (int arc = 0; arc < network.arcs(); arc++) {
-            long price = prices[wires.ofArc(arc)];
+            long price = prices[rows.ofArc(arc)];
             if (price > 0) {
                 byArc.put(arc, BigFraction.of(BigInteger.valueOf(price), whole));
             }

@@ -4,7 +4,7 @@ import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 
 /**
- * The cheapest path between every two ranks through forwarders when each wire has a price; of paths that
+ * The cheapest path between every two ranks through forwarders when each row has a price; of paths that
  * cost the same, one with the fewest hops. Dijkstra's algorithm from each rank, with forwarders searched
  * linearly for the next: O(n (f^2 + arcs)) for n ranks and f forwarders.
  *
@@ -15,7 +15,7 @@ final class PricedPaths {
     /** More than any path costs. */
     static final long NONE = Long.MAX_VALUE / 2;
 
-    private final Wires wires;
+    private final CapacityRows rows;
     private final Network network;
     private final int ranks;
     private final int nodes;
@@ -28,9 +28,9 @@ final class PricedPaths {
     private final long[] reached;
     private final boolean[] done;
 
-    PricedPaths(Wires wires) {
-        this.wires = wires;
-        network = wires.network();
+    PricedPaths(CapacityRows rows) {
+        this.rows = rows;
+        network = rows.network();
         ranks = network.ranks();
         nodes = network.nodes();
         hopsPerPrice = 2L * ranks * (nodes - ranks + 1) + 1;
@@ -41,8 +41,8 @@ final class PricedPaths {
         done = new boolean[nodes];
     }
 
-    Wires wires() {
-        return wires;
+    CapacityRows rows() {
+        return rows;
     }
 
     /** Elementary operations that {@link #find} takes, roughly. */
@@ -64,11 +64,11 @@ final class PricedPaths {
     /**
      * Finds the paths.
      *
-     * @param prices price of each wire, from 0 to {@link #greatestPrice()}
+     * @param prices price of each row, from 0 to {@link #greatestPrice()}
      */
     void find(long[] prices) {
         for (int arc = 0; arc < arcPrice.length; arc++) {
-            arcPrice[arc] = prices[wires.ofArc(arc)] * hopsPerPrice + 1;
+            arcPrice[arc] = prices[rows.ofArc(arc)] * hopsPerPrice + 1;
         }
         for (int rank = 0; rank < ranks; rank++) {
             search(rank);

@@ -9,13 +9,13 @@ import java.util.Arrays;
 final class RoutedTree implements Column {
     private final TreeShape shape;
     private final int[][] paths;
-    private final int[] wires;
+    private final int[] rows;
     private final int[] uses;
 
     /** Takes the cheapest path for every transfer. */
     RoutedTree(TreeShape shape, PricedPaths priced) {
         this.shape = shape;
-        Wires all = priced.wires();
+        CapacityRows all = priced.rows();
         int transfers = (shape.ranks() - 1) * (all.areLinks() ? 1 : 2);
         paths = new int[transfers][];
         int[] used = new int[all.count()];
@@ -29,13 +29,13 @@ final class RoutedTree implements Column {
                 route(count++, shape.down(rank), rank, priced, used);
             }
         }
-        wires = new int[(int) Arrays.stream(used).filter(n -> n > 0).count()];
-        uses = new int[wires.length];
+        rows = new int[(int) Arrays.stream(used).filter(n -> n > 0).count()];
+        uses = new int[rows.length];
         int next = 0;
-        for (int wire = 0; wire < used.length; wire++) {
-            if (used[wire] > 0) {
-                wires[next] = wire;
-                uses[next++] = used[wire];
+        for (int row = 0; row < used.length; row++) {
+            if (used[row] > 0) {
+                rows[next] = row;
+                uses[next++] = used[row];
             }
         }
     }
@@ -43,7 +43,7 @@ final class RoutedTree implements Column {
     private void route(int transfer, int a, int b, PricedPaths priced, int[] used) {
         paths[transfer] = priced.path(a, b);
         for (int arc : paths[transfer]) {
-            used[priced.wires().ofArc(arc)]++;
+            used[priced.rows().ofArc(arc)]++;
         }
     }
 
@@ -52,7 +52,7 @@ final class RoutedTree implements Column {
     }
 
     /**
-     * Number of transfers that {@link #path} knows. Where wires are links these are one way only, from the
+     * Number of transfers that {@link #path} knows. Where rows are links these are one way only, from the
      * lesser rank to the greater; the same go back the same way.
      */
     int transfers() {
@@ -65,16 +65,16 @@ final class RoutedTree implements Column {
     }
 
     @Override
-    public int wiresUsed() {
-        return wires.length;
+    public int rowsUsed() {
+        return rows.length;
     }
 
     @Override
-    public int wire(int index) {
-        return wires[index];
+    public int row(int index) {
+        return rows[index];
     }
 
-    /** Returns the number of its transfers that cross a wire. */
+    /** Returns the number of its transfers that cross a row. */
     @Override
     public int uses(int index) {
         return uses[index];

@@ -24,7 +24,7 @@ final class ShallowTree implements TreePricing {
     @Override
     public @Nullable TreeShape cheapest(PricedPaths paths) {
         List<TreeShape> trees = new ArrayList<>(known);
-        for (int root = 0; root < paths.wires().network().ranks(); root++) {
+        for (int root = 0; root < paths.rows().network().ranks(); root++) {
             TreeShape tree = CheapestTree.from(root, limit, paths);
             if (tree != null) {
                 trees.add(tree);

@@ -1,7 +1,7 @@
 package dev.banyan.trees.packing.program;
 
-import dev.banyan.trees.Rerooting;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.internal.Rerooting;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -92,7 +92,7 @@ final class TreeShape {
      */
     long cost(PricedPaths paths) {
         long sum = 0;
-        boolean both = !paths.wires().areLinks();
+        boolean both = !paths.rows().areLinks();
         for (int rank = 0; rank < up.length; rank++) {
             if (up[rank] >= 0) {
                 long upwards = paths.cost(rank, up[rank]);

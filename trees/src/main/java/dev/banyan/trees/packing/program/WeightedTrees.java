@@ -21,7 +21,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
 
 /** Routed trees with whole weights, which stand for their shares: a packing in the making. */
 final class WeightedTrees {
-    private final Wires wires;
+    private final CapacityRows rows;
     private final Network network;
     private BigInteger total = BigInteger.ZERO;
     private final BigInteger[] load;
@@ -29,16 +29,16 @@ final class WeightedTrees {
     /** By ordered pair of ranks: the paths between them with their weights. */
     private final Map<Integer, Map<List<Integer>, BigInteger>> paths = new TreeMap<>();
 
-    WeightedTrees(Wires wires) {
-        this.wires = wires;
-        network = wires.network();
-        load = new BigInteger[wires.count()];
+    WeightedTrees(CapacityRows rows) {
+        this.rows = rows;
+        network = rows.network();
+        load = new BigInteger[rows.count()];
         Arrays.fill(load, BigInteger.ZERO);
     }
 
     /** The exact amounts of a basis where it has any and none is negative; else its rounded ones. */
-    static WeightedTrees of(FloatPacking packing, Wires wires) {
-        WeightedTrees trees = new WeightedTrees(wires);
+    static WeightedTrees of(FloatPacking packing, CapacityRows rows) {
+        WeightedTrees trees = new WeightedTrees(rows);
         Basis<RoutedTree> basis = packing.basis();
         CommonFractions exact = basis.exactAmounts();
         for (int i = 0; i < basis.columns().size(); i++) {
@@ -57,14 +57,14 @@ final class WeightedTrees {
         }
         total = total.add(weight);
         shapes.merge(tree.shape(), weight, BigInteger::add);
-        for (int i = 0; i < tree.wiresUsed(); i++) {
+        for (int i = 0; i < tree.rowsUsed(); i++) {
             BigInteger more = weight.multiply(BigInteger.valueOf(tree.uses(i)));
-            load[tree.wire(i)] = load[tree.wire(i)].add(more);
+            load[tree.row(i)] = load[tree.row(i)].add(more);
         }
         for (int i = 0; i < tree.transfers(); i++) {
             List<Integer> nodes = nodes(tree.path(i));
             addPath(nodes, weight);
-            if (wires.areLinks()) {
+            if (rows.areLinks()) {
                 addPath(nodes.reversed(), weight);
             }
         }
@@ -97,12 +97,12 @@ final class WeightedTrees {
                 .toList();
     }
 
-    /** Algbw in units of the network at which the busiest wire is full. */
+    /** Algbw in units of the network at which the busiest row is full. */
     BigFraction rateUnits() {
         BigFraction least = BigFraction.ZERO;
-        for (int wire = 0; wire < load.length; wire++) {
-            if (load[wire].signum() > 0) {
-                BigFraction rate = BigFraction.of(total.multiply(BigInteger.valueOf(wires.capacity(wire))), load[wire]);
+        for (int row = 0; row < load.length; row++) {
+            if (load[row].signum() > 0) {
+                BigFraction rate = BigFraction.of(total.multiply(BigInteger.valueOf(rows.capacity(row))), load[row]);
                 least = least.signum() == 0 || rate.compareTo(least) < 0 ? rate : least;
             }
         }

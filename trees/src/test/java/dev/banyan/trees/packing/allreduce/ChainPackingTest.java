@@ -79,7 +79,7 @@ class ChainPackingTest {
     }
 
     @Test
-    void narrowWiresCutTheRingSoThatEachTreeCrossesThemOnce() {
+    void narrowLinksCutTheRingSoThatEachTreeCrossesThemOnce() {
         TreePacking packing = AllReducePacking.of(Network.of(Networks.preset("pcie-8")));
         assertThat(receivers(packing, 0)).containsExactly(1);
         assertThat(receivers(packing, 3)).containsExactly(0, 4);
@@ -103,7 +103,7 @@ class ChainPackingTest {
     /** 8 devices of 12 GB/s can do 48/7; a chain through sections needs 8 of the 14 transfers there. */
     @ParameterizedTest
     @CsvSource({"12, 48/7", "10, 48/7", "7, 48/7", "6, 6", "3, 3"})
-    void aCutRingIsAsFastAsTheNarrowWiresLetAnyTreesBe(double uplink, String gbs) {
+    void aCutRingIsAsFastAsTheNarrowLinksLetAnyTreesBe(double uplink, String gbs) {
         TreePacking packing = AllReducePacking.of(switches(uplink, 4, 4));
         assertThat(packing.ratio()).isEqualTo(BigFraction.ONE);
         assertThat(packing.rateGbs()).isEqualTo(BigFraction.parse(gbs));
@@ -137,16 +137,16 @@ class ChainPackingTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"dgx-2", "dgx-a100", "mi250x8"})
-    void otherWiresKeepTheirTrees(String preset) {
+    void otherLinksKeepTheirTrees(String preset) {
         Network network = Network.of(Networks.preset(preset));
         assertThat(ChainPacking.of(network, AllReducePacking.of(network).bound()))
                 .isEmpty();
     }
 
     @Test
-    void aSecondWireOfARankIsNotLeftUnused() {
+    void aSecondLinkOfARankIsNotLeftUnused() {
         Machine machine = Networks.machine(
-                "second wire", 3, 1, List.of(pcie(0, 3, 12), pcie(1, 3, 12), pcie(2, 3, 12), pcie(0, 1, 12)));
+                "second link", 3, 1, List.of(pcie(0, 3, 12), pcie(1, 3, 12), pcie(2, 3, 12), pcie(0, 1, 12)));
         Network network = Network.of(machine);
         assertThat(ChainPacking.of(network, AllReducePacking.of(network).bound()))
                 .isEmpty();

@@ -285,7 +285,8 @@ final class ProcessExecutable implements Executable {
 
     static String otherCall(int process, String name) {
         return "process " + process + " makes another call than " + name
-                + " of this process; let all processes make the same calls in the same order";
+                + " of this process, or with another count, type or operation; let all processes make the same calls in"
+                + " the same order";
     }
 
     /** Returns whether a buffer of some process goes through windows. */

@@ -35,6 +35,8 @@ public final class ControlBlock {
         FAILED(1L << 32),
         /** It has ended, or has left. */
         LOST(1L << 33),
+        /** Two processes have its number. */
+        TWICE(1L << 34),
         LATE(0);
 
         private final long flag;
@@ -130,12 +132,18 @@ public final class ControlBlock {
     void join(int process, ProcessId id, int ranks, long fingerprint) {
         // From here on the others can watch the process.
         if (!LONG.compareAndSet(memory, page(process) + ID, 0L, id.packed())) {
-            throw new IllegalStateException("two processes are number " + process
-                    + " of this job; give each its own BANYAN_RANK, and each job its own BANYAN_RENDEZVOUS");
+            breakBy(process, Break.TWICE);
+            throw new IllegalStateException(twice(process));
         }
         set(process, RANKS, ranks);
         set(process, FINGERPRINT, fingerprint);
         set(process, STATE, JOINED);
+    }
+
+    /** Returns the message of a job in which two processes have one number. */
+    static String twice(int process) {
+        return "two processes are number " + process
+                + " of this job; give each its own BANYAN_RANK, and each job its own BANYAN_RENDEZVOUS";
     }
 
     /** Returns whether {@link #id} is known. */

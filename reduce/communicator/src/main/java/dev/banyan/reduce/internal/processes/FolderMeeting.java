@@ -68,8 +68,9 @@ final class FolderMeeting implements Meeting {
             }
             for (Announcement other : visible(here)) {
                 if (other.maker().isAlive()) {
-                    throw new IllegalStateException(other.maker() + " of another job meets in " + folder
-                            + "; give each job its own BANYAN_RENDEZVOUS, or end that process");
+                    throw new IllegalStateException(other.maker() + " meets in " + folder
+                            + " as process 0; give each process of a job its own BANYAN_RANK and each job its own"
+                            + " BANYAN_RENDEZVOUS, or end that process");
                 }
                 here.remove(other);
             }
@@ -90,11 +91,16 @@ final class FolderMeeting implements Meeting {
 
     /** Waits for process 0 and opens its control block. */
     private SharedMemory find(long deadline) {
+        Reminder reminder = new Reminder(System.nanoTime());
         for (SharedMemory found = tryToFind(); ; found = tryToFind()) {
             if (found != null) {
                 return found;
             }
-            if (System.nanoTime() - deadline > 0) {
+            long now = System.nanoTime();
+            if (reminder.isDue(now)) {
+                LOG.warn("waiting for process 0 to come to {}", folder);
+            }
+            if (now - deadline > 0) {
                 if (foreign != null) {
                     throw new CollectiveTimeoutException(foreign + ", which has made a job in " + folder
                             + ", does not share a PID namespace with this process; start all processes of a job in one"
@@ -108,7 +114,7 @@ final class FolderMeeting implements Meeting {
                                 : "process 0 (" + ended + ") of the job in " + folder + " has ended; start all"
                                         + " processes of the job anew");
             }
-            Naps.nap();
+            Backoff.pause();
         }
     }
 

@@ -70,7 +70,7 @@ public final class Job implements AutoCloseable {
                 ControlBlock block = ControlBlock.of(memory.memory(), processes);
                 block.join(process, own, ranks, ControlBlock.fingerprint(agreed));
                 try {
-                    new Joining(block, deadline, timeoutNanos).await();
+                    new Joining(block, deadline).await();
                     if (process == 0) {
                         // A later job may meet in the same place as soon as any process goes on.
                         meeting.close();
@@ -198,7 +198,7 @@ public final class Job implements AutoCloseable {
                         || !block.id(other).isAlive()) {
                     return state.test(other);
                 }
-                Naps.nap();
+                Backoff.pause();
             }
         }
         return true;

@@ -2,26 +2,24 @@ package dev.banyan.reduce.internal.processes;
 
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.internal.processes.ControlBlock.Break;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Waits in one process until all processes of a job have joined. A process is watched as soon as it has written its id
  * to the control block; if it ends, the job is broken and all that wait name it.
  */
 final class Joining {
+    private static final Logger LOG = LoggerFactory.getLogger(Joining.class);
     private static final long LOOK_NANOS = 20_000_000;
 
     private final ControlBlock block;
     private final long deadline;
-    private final long timeoutNanos;
 
-    /**
-     * @param deadline value of {@link System#nanoTime()} after which it gives up
-     * @param timeoutNanos how long that was from the beginning, for messages
-     */
-    Joining(ControlBlock block, long deadline, long timeoutNanos) {
+    /** @param deadline value of {@link System#nanoTime()} after which it gives up */
+    Joining(ControlBlock block, long deadline) {
         this.block = block;
         this.deadline = deadline;
-        this.timeoutNanos = timeoutNanos;
     }
 
     /**
@@ -30,6 +28,7 @@ final class Joining {
      */
     void await() {
         long looked = System.nanoTime();
+        Reminder reminder = new Reminder(looked);
         for (int p = 0; p < block.processes(); p++) {
             while (!block.hasJoined(p)) {
                 long now = System.nanoTime();
@@ -40,8 +39,11 @@ final class Joining {
                 if (now - deadline > 0) {
                     block.breakBy(p, Break.LATE);
                 }
+                if (reminder.isDue(now)) {
+                    LOG.warn("waiting for process {} of {} to join", p, block.processes());
+                }
                 checkUnbroken();
-                Naps.nap();
+                Backoff.pause();
             }
         }
     }
@@ -59,6 +61,9 @@ final class Joining {
         if (breaker < 0) {
             return;
         }
+        if (block.isBrokenAs(Break.TWICE)) {
+            throw new IllegalStateException(ControlBlock.twice(breaker));
+        }
         String who = "process " + breaker + " of " + block.processes()
                 + (block.isKnown(breaker) ? " (" + block.id(breaker) + ")" : "");
         if (block.isBrokenAs(Break.LOST)) {
@@ -68,7 +73,7 @@ final class Joining {
             throw new IllegalStateException(
                     who + " failed while it joined; see what it reports, and start all processes of the job anew");
         }
-        throw new CollectiveTimeoutException(who + " has not joined within " + timeoutNanos / 1_000_000
-                + " ms; start it with the same BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
+        throw new CollectiveTimeoutException(who + " has not joined in time; start it with the same"
+                + " BANYAN_RENDEZVOUS, or allow more time by BANYAN_TIMEOUT_MS");
     }
 }

@@ -8,6 +8,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.charset.Charset;
 
 /**
  * The calls of the Linux kernel that the Java library does not offer: memory without a name, descriptors that keep what
@@ -30,6 +31,9 @@ final class LinuxCalls {
 
     private static final int FOLDER_ONLY = ARM ? 0x4000 : 0x10000;
     private static final int NO_LINK = ARM ? 0x8000 : 0x20000;
+
+    /** The Java library names files in this encoding. */
+    private static final Charset FILE_NAMES = Charset.forName(System.getProperty("sun.jnu.encoding"));
 
     private static final int FUTEX_WAIT = 0;
     private static final int FUTEX_WAKE = 1;
@@ -141,7 +145,7 @@ final class LinuxCalls {
     private static int open(String path, int flags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment state = arena.allocate(CALL_STATE);
-            int descriptor = (int) OPEN.invokeExact(state, arena.allocateFrom(path), flags);
+            int descriptor = (int) OPEN.invokeExact(state, name(arena, path), flags);
             return descriptor >= 0 ? descriptor : -state.get(ValueLayout.JAVA_INT, ERROR);
         } catch (RuntimeException | Error e) {
             throw e;
@@ -150,10 +154,14 @@ final class LinuxCalls {
         }
     }
 
+    private static MemorySegment name(Arena arena, String path) {
+        return arena.allocateFrom(ValueLayout.JAVA_BYTE, (path + "\0").getBytes(FILE_NAMES));
+    }
+
     /** Makes a folder unless there is something at the path; returns whether it did. */
     static boolean makeFolder(String path, int mode) {
         try (Arena arena = Arena.ofConfined()) {
-            return (int) MKDIR.invokeExact(arena.allocateFrom(path), mode) == 0;
+            return (int) MKDIR.invokeExact(name(arena, path), mode) == 0;
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {

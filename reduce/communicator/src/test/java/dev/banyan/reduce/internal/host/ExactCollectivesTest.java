@@ -16,7 +16,7 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -67,10 +67,7 @@ class ExactCollectivesTest {
                 .set(HostBackend.THREADS, chunkBytes == 4096 ? 1 : 3)
                 .build();
         return Communicator.onHost(
-                Presets.find("p3.16xlarge")
-                        .orElseThrow()
-                        .subset(IntStream.range(0, ranks).toArray()),
-                config);
+                Machine.preset("p3.16xlarge").subset(IntStream.range(0, ranks).toArray()), config);
     }
 
     private static void check(

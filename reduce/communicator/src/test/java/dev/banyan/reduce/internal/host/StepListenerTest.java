@@ -12,7 +12,6 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
@@ -27,7 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StepListenerTest {
     private static final int RANKS = 4;
     private static final int COUNT = 100_000;
-    private static final Machine MACHINE = Presets.find("pcie-4").orElseThrow();
+    private static final Machine MACHINE = Machine.preset("pcie-4");
 
     private static final class Heard implements StepListener {
         final Queue<Move> moves = new ConcurrentLinkedQueue<>();

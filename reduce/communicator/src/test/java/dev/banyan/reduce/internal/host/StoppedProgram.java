@@ -6,7 +6,7 @@ import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -32,8 +32,7 @@ public final class StoppedProgram {
         Config config = Config.load();
         Job job = Job.join(JobPlace.find(config, System.getenv()), 1, "", LONG.toNanos());
         Communicator joined = Communicator.create(
-                Presets.find("p3.16xlarge")
-                        .orElseThrow()
+                Machine.preset("p3.16xlarge")
                         .subset(IntStream.range(0, processes).toArray()),
                 config,
                 ProcessBackend.join(job, LONG, SHORT));

@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A process that joins with one rank, and says on its last line how that ended. Arguments: its number, the number of
- * processes and the folder. With a fourth argument it stops when the others can see it; with a port and a time in ns,
- * and a timeout in ns, it begins when the server at the port hangs up, and ends that time later unless it is negative.
+ * A process that joins with one rank and prints how that ended. Arguments: its number, the number of processes and the folder. With a fourth
+ * argument it stops when the others can see it. With a port and a time in ns it begins when the server at the port hangs
+ * up, and ends that time later as a kill does.
  */
 final class JoiningProgram {
     private JoiningProgram() {}
@@ -26,25 +26,17 @@ final class JoiningProgram {
                 LockSupport.park();
             }
         }
-        if (arguments.length == 6) {
-            timeoutNanos = Long.parseLong(arguments[5]);
-            long life = Long.parseLong(arguments[4]);
+        if (arguments.length == 5) {
             try (Socket server = new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(arguments[3]))) {
                 int _ = server.getInputStream().read();
             }
-            if (life >= 0) {
-                endAfter(life);
-            }
+            endAfter(Long.parseLong(arguments[4]));
         }
-        long begin = System.nanoTime();
-        String end;
         try (Job job = Job.join(place, 1, "", timeoutNanos)) {
-            end = "joined " + job.processes();
+            System.out.println("joined " + job.processes());
         } catch (RuntimeException e) {
-            end = "failed: " + e.getMessage();
+            System.out.println("failed: " + e.getMessage());
         }
-        boolean late = System.nanoTime() - begin > timeoutNanos + TimeUnit.SECONDS.toNanos(1);
-        System.out.println((late ? "late, " : "") + end);
     }
 
     /** Ends this process as a kill does: nothing is cleaned up. */

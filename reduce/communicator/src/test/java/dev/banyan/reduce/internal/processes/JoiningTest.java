@@ -69,7 +69,7 @@ class JoiningTest {
                 new FolderMeeting(new JobPlace(2, PROCESSES, job.toString())).open(System.nanoTime() + LONG)) {
             ControlBlock block = ControlBlock.of(memory.memory(), PROCESSES);
             while (!block.hasJoined(process)) {
-                Naps.nap();
+                Backoff.pause();
             }
         }
     }
@@ -81,7 +81,7 @@ class JoiningTest {
             block.join(0, ProcessId.own(), 1, 0);
             block.join(1, ProcessId.own(), 1, 0);
             for (long timeout : new long[] {0, LONG}) {
-                assertThatThrownBy(() -> new Joining(block, System.nanoTime() - 1 + timeout, timeout).await())
+                assertThatThrownBy(() -> new Joining(block, System.nanoTime() - 1 + timeout).await())
                         .isInstanceOf(CollectiveTimeoutException.class)
                         .hasMessageContaining("process 2 of 3 has not joined");
             }
@@ -94,74 +94,103 @@ class JoiningTest {
             ControlBlock block = ControlBlock.of(memory.memory(), PROCESSES);
             block.join(0, ProcessId.own(), 1, 0);
             block.breakBy(0, ControlBlock.Break.FAILED);
-            assertThatThrownBy(() -> new Joining(block, System.nanoTime() + LONG, LONG).await())
+            assertThatThrownBy(() -> new Joining(block, System.nanoTime() + LONG).await())
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("process 0 of 3 (" + ProcessId.own() + ") failed while it joined");
         }
     }
 
     @Test
+    void allNameTheNumberThatTwoProcessesHave() {
+        try (SharedMemory memory = ControlBlock.make(PROCESSES)) {
+            ControlBlock block = ControlBlock.of(memory.memory(), PROCESSES);
+            block.join(0, ProcessId.own(), 1, 0);
+            block.join(1, ProcessId.own(), 1, 0);
+            assertThatThrownBy(() -> block.join(1, ProcessId.own(), 1, 0))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("two processes are number 1 of this job; give each its own BANYAN_RANK");
+            assertThatThrownBy(() -> new Joining(block, System.nanoTime() + LONG).await())
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("two processes are number 1 of this job; give each its own BANYAN_RANK");
+        }
+    }
+
+    @Test
     void aProcessThatEndsAtARandomTimeIsNamed() throws Exception {
-        endAtRandom(1, 26);
+        endAtRandom(1, 26, LONG);
     }
 
     @Test
     @Tag("soak")
     @Timeout(7200)
     void manyProcessesThatEndAtRandomTimesAreNamed() throws Exception {
-        endAtRandom(200, 27);
+        endAtRandom(200, 27, TimeUnit.SECONDS.toNanos(1));
     }
 
-    private void endAtRandom(int runs, long seed) throws Exception {
+    private void endAtRandom(int runs, long seed, long latenessNanos) throws Exception {
         SplittableRandom random = new SplittableRandom(seed);
-        for (int run = 0; run < runs; run++) {
-            int victim = random.nextInt(PROCESSES);
-            long life = random.nextLong(TimeUnit.MILLISECONDS.toNanos(500));
-            endOne(
-                    victim,
-                    life,
-                    "run " + run + " of seed " + seed + ": process " + victim + " ends after " + life + " ns");
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
+            for (int run = 0; run < runs; run++) {
+                int victim = random.nextInt(PROCESSES);
+                long life = random.nextLong(TimeUnit.MILLISECONDS.toNanos(500));
+                endOne(
+                        threads,
+                        victim,
+                        life,
+                        latenessNanos,
+                        "run " + run + " of seed " + seed + ": process " + victim + " ends after " + life + " ns");
+            }
         }
     }
 
-    private void endOne(int victim, long lifeNanos, String run) throws Exception {
+    /** The victim is a process that ends, and two threads play the others. */
+    private void endOne(ExecutorService threads, int victim, long lifeNanos, long latenessNanos, String run)
+            throws Exception {
         Path job = folder.resolve("job");
-        List<TestProcess> started = new ArrayList<>();
-        try (ServerSocket server = new ServerSocket(0, PROCESSES, InetAddress.getLoopbackAddress())) {
-            for (int p = 0; p < PROCESSES; p++) {
-                started.add(processes.start(new ProcessBuilder(Processes.java(
-                        List.of(),
-                        JoiningProgram.class.getName(),
-                        Integer.toString(p),
-                        Integer.toString(PROCESSES),
-                        job.toString(),
-                        Integer.toString(server.getLocalPort()),
-                        Long.toString(p == victim ? lifeNanos : -1),
-                        Long.toString(TimeUnit.SECONDS.toNanos(5))))));
-            }
-            List<Socket> waiting = new ArrayList<>();
-            for (int p = 0; p < PROCESSES; p++) {
-                waiting.add(server.accept());
-            }
-            for (Socket each : waiting) {
-                each.close();
-            }
-        }
-        for (int p = 0; p < PROCESSES; p++) {
-            String end = started.get(p).lastLine();
-            if (p != victim && !end.equals("joined 3")) {
-                // One that comes after the others have failed finds nobody.
-                assertThat(end)
-                        .as(run)
-                        .matches("failed: (process " + victim + " .*|ranks? " + victim + " \\(process "
-                                + started.get(victim).pid() + "\\).*|process "
-                                + started.get(victim).pid() + " has ended.*|process 0 of this job has not come"
-                                + " .* or has left it after another process"
-                                + " failed.*)");
+        TestProcess ending;
+        List<Future<String>> others = new ArrayList<>();
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            ending = processes.start(new ProcessBuilder(Processes.java(
+                    List.of(),
+                    JoiningProgram.class.getName(),
+                    Integer.toString(victim),
+                    Integer.toString(PROCESSES),
+                    job.toString(),
+                    Integer.toString(server.getLocalPort()),
+                    Long.toString(lifeNanos))));
+            try (Socket _ = server.accept()) {
+                for (int p = 0; p < PROCESSES; p++) {
+                    if (p != victim) {
+                        int process = p;
+                        others.add(threads.submit(() -> endOfJoining(process, job, latenessNanos)));
+                    }
+                }
             }
         }
-        if (started.get(victim).await() != 0) {
+        for (Future<String> other : others) {
+            // One that comes after the others have failed finds nobody.
+            assertThat(other.get())
+                    .as(run)
+                    .matches("joined|(process " + victim + " .*|ranks? " + victim + " \\(process " + ending.pid()
+                            + "\\).*|process " + ending.pid() + " has ended.*|process 0 of this job has not come"
+                            + " .* or has left it after another process failed.*)");
+        }
+        if (ending.await() != 0) {
             assertThat(job).as(run).doesNotExist();
         }
+    }
+
+    /** Joins, and returns how that ended. */
+    private static String endOfJoining(int process, Path job, long latenessNanos) {
+        long timeout = TimeUnit.SECONDS.toNanos(5);
+        long begin = System.nanoTime();
+        String end;
+        try (Job _ = Job.join(new JobPlace(process, PROCESSES, job.toString()), 1, "", timeout)) {
+            end = "joined";
+        } catch (RuntimeException e) {
+            end = String.valueOf(e.getMessage());
+        }
+        long took = System.nanoTime() - begin;
+        return took > timeout + latenessNanos ? "ended after " + took + " ns: " + end : end;
     }
 }

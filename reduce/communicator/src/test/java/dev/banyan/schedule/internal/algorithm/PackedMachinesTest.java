@@ -6,7 +6,6 @@ import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import dev.banyan.trees.network.Network;
 import java.time.Duration;
 import java.util.Random;
@@ -21,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The best packings of real and of random machines, run. */
 class PackedMachinesTest {
     private static Machine preset(String name) {
-        return Presets.find(name).orElseThrow();
+        return Machine.preset(name);
     }
 
     private static void check(Network network) {

@@ -9,7 +9,7 @@ import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.Summation;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
@@ -36,10 +36,10 @@ class AlgorithmFiguresTest {
         return List.of(
                 new ForestAlgorithm("single-tree", Forest.equalShares(trees.subList(0, 1))),
                 new ForestAlgorithm("multi-tree", Forest.equalShares(trees)),
-                new PackedAlgorithm(Network.of(Presets.find("dgx-a100").orElseThrow())),
+                new PackedAlgorithm(Network.of(Machine.preset("dgx-a100"))),
                 new RingAlgorithm(IntStream.range(0, RANKS).toArray()),
                 new StarAlgorithm(RANKS),
-                new OneShotAlgorithm(LinkMatrix.of(Presets.find("dgx-a100").orElseThrow())));
+                new OneShotAlgorithm(LinkMatrix.of(Machine.preset("dgx-a100"))));
     }
 
     /** The binomial tree in which a parent differs from its child in one bit. */

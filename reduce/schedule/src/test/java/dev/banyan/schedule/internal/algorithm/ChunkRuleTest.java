@@ -3,7 +3,7 @@ package dev.banyan.schedule.internal.algorithm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ChunkRuleTest {
     /** One tree of depth 2 over links of 25 GB/s. */
     private static ForestCost cost(Direction direction) {
-        Network network = Network.of(Presets.find("p3.16xlarge").orElseThrow().subset(0, 1, 2, 3));
+        Network network = Network.of(Machine.preset("p3.16xlarge").subset(0, 1, 2, 3));
         return ForestCost.of(
                 network, PackedTree.of(new Forest(List.of(Tree.ofParents(-1, 0, 0, 1)), List.of(1.0))), direction);
     }

@@ -7,7 +7,7 @@ import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.Step;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.LinkMatrix;
-import dev.banyan.topology.Presets;
+import dev.banyan.topology.Machine;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class OneShotTest {
     private static LinkMatrix links(String preset) {
-        return LinkMatrix.of(Presets.find(preset).orElseThrow());
+        return LinkMatrix.of(Machine.preset(preset));
     }
 
     private static CollectiveRequest request(boolean inPlace) {

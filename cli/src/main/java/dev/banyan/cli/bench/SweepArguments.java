@@ -1,0 +1,192 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.ElementType;
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.text.ByteSize;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of nccl-tests that say which calls are made, and how often. */
+final class SweepArguments extends OptionGroup {
+    private static final ByteSize FIRST = ByteSize.parse("8");
+    private static final ByteSize LAST = ByteSize.parse("128M");
+    private static final ByteSize SHORT_FIRST = ByteSize.parse("1K");
+    private static final ByteSize SHORT_LAST = ByteSize.parse("64M");
+    private static final int FACTOR = 2;
+    private static final int SHORT_FACTOR = 4;
+    private static final int WARMUPS = 5;
+    private static final int RUNS = 20;
+    private static final int SHORT_RUNS = 3;
+    private static final int MOST_RUNS = 1000;
+    private static final int MOST_SIZES = 10_000;
+
+    @Option(
+            names = {"-b", "--minbytes"},
+            paramLabel = "SIZE",
+            description = "Smallest size, e.g. 8, 64K, 1M (default: 8; of the short sweep 1K).")
+    private @Nullable ByteSize first;
+
+    @Option(
+            names = {"-e", "--maxbytes"},
+            paramLabel = "SIZE",
+            description = "Largest size (default: 128M; of the short sweep 64M).")
+    private @Nullable ByteSize last;
+
+    @Option(
+            names = {"-f", "--stepfactor"},
+            paramLabel = "N",
+            description = "Each size is N times the one before (default: 2; of the short sweep 4).")
+    private @Nullable Integer factor;
+
+    @Option(
+            names = {"-i", "--stepbytes"},
+            paramLabel = "SIZE",
+            description = "Each size is SIZE more than the one before, instead of -f.")
+    private @Nullable ByteSize step;
+
+    @Option(
+            names = {"-n", "--iters"},
+            paramLabel = "N",
+            description = "Timed runs of each size (default: 20, more where they are short, fewer in the short sweep"
+                    + " where they are long).")
+    private @Nullable Integer runs;
+
+    @Option(
+            names = {"-w", "--warmup_iters"},
+            paramLabel = "N",
+            description = "Runs before the timed ones (default: 5).")
+    private @Nullable Integer warmups;
+
+    @Option(
+            names = {"-c", "--check"},
+            paramLabel = "N",
+            description = "0 leaves out the check of every element against a 64-bit reference (default: 1).")
+    private int check = 1;
+
+    @Option(
+            names = {"-d", "--datatype"},
+            paramLabel = "TYPE",
+            description = "int8, uint8, int32, int64, half, bfloat16, float, double or all, one after another"
+                    + " (default: float).")
+    private ElementTypes types = ElementTypes.FLOAT;
+
+    @Option(
+            names = {"-o", "--op"},
+            paramLabel = "OP",
+            description = "sum, prod, min, max, avg or all, one after another (default: sum).")
+    private Operations ops = Operations.SUM;
+
+    @Option(
+            names = {"-r", "--root"},
+            paramLabel = "RANK",
+            description = "Root of a reduce or broadcast (default: 0).")
+    private @Nullable Integer root;
+
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce).")
+    private Collective collective = Collective.ALL_REDUCE;
+
+    /** Returns the timed runs that the user names, or null. */
+    @Nullable
+    Integer runs() {
+        return runs;
+    }
+
+    /** Returns whether the user says how often a size runs. */
+    boolean isRepeated() {
+        return runs != null || warmups != null;
+    }
+
+    /** Returns whether there is more than one type or operation. */
+    boolean isSeveral() {
+        return types.types().size() > 1 || (collective.reduces() && ops.ops().size() > 1);
+    }
+
+    /** Returns whether calls are the ones that workloads make. */
+    boolean isSumOfFloats() {
+        return collective == Collective.ALL_REDUCE && types.equals(ElementTypes.FLOAT) && ops.equals(Operations.SUM);
+    }
+
+    /** @throws picocli.CommandLine.ParameterException if the options make no sense together */
+    void refuseNonsense() {
+        require(factor == null || step == null, "-f and -i exclude each other");
+        require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
+        require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
+        require(runs == null || runs > 0, "-n is " + runs + "; it must be at least 1");
+        require(warmups == null || warmups >= 0, "-w is " + warmups + "; it must not be negative");
+        require(check >= 0, "-c is " + check + "; it must not be negative");
+        require(
+                root == null || collective.hasRoot(),
+                "-r has no meaning for " + collective.label() + ", which has no root");
+    }
+
+    boolean anySizeGiven() {
+        return first != null || last != null || factor != null || step != null;
+    }
+
+    /**
+     * Returns a sweep for each type and operation.
+     *
+     * @param algorithms what carries the calls out; null for what is usual
+     */
+    List<Sweep> sweeps(int ranks, @Nullable AlgorithmList algorithms) {
+        int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
+        require(
+                rootOrNone < ranks && (root == null || root >= 0),
+                "-r is " + root + "; the ranks are 0.." + (ranks - 1));
+        AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
+        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
+        List<Long> sizes = sizes();
+        List<Sweep> sweeps = new ArrayList<>();
+        for (ElementType type : types.types()) {
+            for (ReduceOp op : collective.reduces() ? ops.ops() : Operations.SUM.ops()) {
+                Call call = new Call(collective, type, op, rootOrNone, ranks);
+                List<Long> counts =
+                        sizes.stream().map(call::countFor).distinct().toList();
+                sweeps.add(new Sweep(call, counts, chosen, repeats(), check > 0));
+            }
+        }
+        return sweeps;
+    }
+
+    private List<Long> sizes() {
+        boolean given = anySizeGiven();
+        long from = (first != null ? first : given ? FIRST : SHORT_FIRST).bytes();
+        // One of the two ends alone may lie beyond the other's default.
+        long to = last != null ? last.bytes() : Math.max(from, (given ? LAST : SHORT_LAST).bytes());
+        from = first == null ? Math.min(from, to) : from;
+        require(
+                from > 0 && to >= from,
+                "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
+        require(to <= Sizes.MOST_BYTES, "-e is " + to + " bytes; it must be at most 1024T");
+        if (step != null) {
+            require(
+                    (to - from) / step.bytes() < MOST_SIZES,
+                    "-i makes more than " + MOST_SIZES + " sizes; make it larger");
+            return Sizes.byStep(from, to, step.bytes());
+        }
+        return Sizes.byFactor(from, to, factor != null ? factor : given ? FACTOR : SHORT_FACTOR);
+    }
+
+    /** Returns how often each size runs. */
+    Repeats repeats() {
+        int before = warmups == null ? WARMUPS : warmups;
+        if (runs != null) {
+            return Repeats.exactly(before, runs);
+        }
+        return anySizeGiven()
+                ? new Repeats(before, RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(10))
+                : new Repeats(Math.min(before, SHORT_RUNS), SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(80));
+    }
+}

@@ -1,0 +1,74 @@
+package dev.banyan.cli.compare;
+
+import dev.banyan.cli.output.Assumptions;
+import dev.banyan.cli.output.TableFormat;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.study.machine.Limit;
+import dev.banyan.study.machine.MachineBounds;
+import dev.banyan.study.machine.MachineBounds.Row;
+import dev.banyan.study.text.Numbers;
+import java.io.PrintWriter;
+
+/** Prints bounds for people. */
+record BoundTable(MachineBounds bounds) {
+    void print(PrintWriter out, TableFormat format) {
+        boolean several = bounds.rows().stream().anyMatch(row -> !row.beyond().isEmpty());
+        TextTable table = several
+                ? new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)", "counted")
+                : new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)");
+        for (Row row : bounds.rows()) {
+            addLine(table, several, row, row.algbwGBs(), row.busbwGBs(), row.counted());
+            for (Limit limit : row.beyond()) {
+                addLine(table, several, row, limit.algbwGBs(), limit.busbwGBs(), limit.counted());
+            }
+        }
+        boolean markdown = format == TableFormat.markdown;
+        String comment = markdown ? "" : "# ";
+        out.println(comment + TerminalText.of(bounds.machine()) + ": what no schedule between its "
+                + bounds.devices().size()
+                + " devices can exceed"
+                + (bounds.assumed().isEmpty() ? "" : " if what is assumed is right")
+                + condition(several, !bounds.rates().isEmpty())
+                + (bounds.relays().isEmpty()
+                        ? ""
+                        : ", relays " + bounds.relays().toString().replace(" ", "")));
+        Assumptions.line(bounds.assumed()).ifPresent(line -> out.println(comment + line));
+        if (!bounds.rates().isEmpty()) {
+            out.println(comment + bounds.rates());
+        }
+        out.println(comment.strip());
+        (markdown ? table.markdown() : table.lines()).forEach(out::println);
+        out.println(comment.strip());
+        String item = markdown ? "- " : comment;
+        for (Row row : bounds.rows()) {
+            out.println(item + row.collective() + counted(row.counted()) + ": "
+                    + TerminalText.of(row.certificate().sentence()));
+            for (Limit limit : row.beyond()) {
+                out.println(item + row.collective() + counted(limit.counted()) + ": "
+                        + TerminalText.of(limit.certificate().sentence()));
+            }
+        }
+    }
+
+    private static void addLine(TextTable table, boolean several, Row row, double algbw, double busbw, String counted) {
+        String root = row.root() == null ? "-" : row.root().toString();
+        if (several) {
+            table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw), counted);
+        } else {
+            table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw));
+        }
+    }
+
+    /** Returns what the limits depend on. */
+    private static String condition(boolean several, boolean rated) {
+        if (several) {
+            return ", by the links" + (rated ? ", rates" : "") + " and abilities of switches that are counted";
+        }
+        return rated ? ", by the rates that are counted" : "";
+    }
+
+    private static String counted(String counted) {
+        return counted.isEmpty() ? "" : " (" + counted + ")";
+    }
+}

@@ -1,0 +1,99 @@
+package dev.banyan.cli.compare;
+
+import dev.banyan.cli.output.Assumptions;
+import dev.banyan.cli.output.MarkdownText;
+import dev.banyan.cli.output.TableFormat;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.compare.Comparison;
+import dev.banyan.study.compare.Comparison.Row;
+import dev.banyan.study.compare.ImportedSchedule;
+import dev.banyan.study.text.Numbers;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Prints a comparison for people. */
+record CompareTable(Comparison comparison) {
+    void print(PrintWriter out, TableFormat format) {
+        TextTable table =
+                new TextTable("allreduce", "rate\n(GB/s)", "ratio\nto bound", "depth", "trees", "planning\n(ms)");
+        for (Row row : comparison.rows()) {
+            if (row.refusal() != null) {
+                table.remark(row.name(), "- " + row.refusal());
+            } else {
+                table.row(
+                        TerminalText.of(row.name()),
+                        Numbers.format("%.3f", row.rateGBs()),
+                        row.ratio() == null ? "-" : Numbers.format("%.3f", row.ratio()),
+                        row.depth() == null ? "-" : String.valueOf(row.depth()),
+                        row.trees() == null ? "-" : String.valueOf(row.trees()),
+                        row.generationMs() == null ? "-" : Numbers.format("%.2f", row.generationMs()));
+            }
+        }
+        List<String> notes = notes();
+        if (format == TableFormat.markdown) {
+            header().forEach(line -> out.println(MarkdownText.of(line.replaceFirst("^# ", "")) + "\n"));
+            table.markdown().forEach(out::println);
+            if (!notes.isEmpty()) {
+                out.println();
+                notes.forEach(line -> out.println("- " + MarkdownText.of(line)));
+            }
+        } else {
+            header().forEach(out::println);
+            out.println("#");
+            table.lines().forEach(out::println);
+            if (!notes.isEmpty()) {
+                out.println("#");
+                notes.forEach(line -> out.println("# " + line));
+            }
+        }
+    }
+
+    /** Returns the conditions of the figures beside the links of the bound, and the origin of an imported schedule. */
+    private List<String> notes() {
+        List<String> lines = new ArrayList<>();
+        for (Row row : comparison.rows()) {
+            if (row.remark() != null) {
+                lines.add(TerminalText.of(row.remark()));
+            } else if (row.refusal() == null && row.ratio() == null) {
+                lines.add(TerminalText.of(row.name()) + ": faster over links that the bound leaves out (PCIe beside"
+                        + " NVLink, or host memory between devices without a path)");
+            }
+            ImportedSchedule.Origin origin = row.schedule();
+            if (origin != null) {
+                lines.add(TerminalText.of(row.name() + ": " + origin.task() + ", from " + origin.file()
+                        + (origin.collective().equals(Collective.ALL_REDUCE.label())
+                                ? ""
+                                : "; its bound: " + origin.certificate().sentence())
+                        + (origin.allLinks()
+                                ? "; goes between devices that the links of the bound do not join, so rated on all"
+                                        + " links"
+                                : "")));
+            }
+        }
+        return lines;
+    }
+
+    private List<String> header() {
+        List<String> lines = new ArrayList<>();
+        String which = comparison.devices().toString().replace(" ", "");
+        lines.add("# " + TerminalText.of(comparison.machine()) + ": allreduce between "
+                + comparison.devices().size() + " devices " + which
+                + (comparison.relays().isEmpty()
+                        ? ""
+                        : ", relays " + comparison.relays().toString().replace(" ", "")));
+        lines.add("# bound" + (comparison.counted().isEmpty() ? "" : " (" + comparison.counted() + ")") + ": "
+                + TerminalText.of(comparison.certificate().sentence())
+                + (comparison.boundWithoutRelaysGBs() == null
+                        ? ""
+                        : "; without relays " + Numbers.gbs(comparison.boundWithoutRelaysGBs())));
+        Assumptions.line(comparison.assumed()).ifPresent(line -> lines.add("# " + line));
+        comparison.beyond().forEach(limit -> lines.add("# " + limit.sentence()));
+        if (comparison.hint() != null) {
+            lines.add("# hint: " + TerminalText.of(comparison.hint()));
+        }
+        return lines;
+    }
+}

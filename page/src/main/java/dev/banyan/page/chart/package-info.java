@@ -1,0 +1,5 @@
+/** Line charts, drawn as SVG. */
+@NullMarked
+package dev.banyan.page.chart;
+
+import org.jspecify.annotations.NullMarked;

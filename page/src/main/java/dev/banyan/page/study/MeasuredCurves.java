@@ -1,0 +1,143 @@
+package dev.banyan.page.study;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.UnreadableFileException;
+import dev.banyan.page.model.Curve;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.measured.MeasuredSweep;
+import dev.banyan.study.measured.NcclSweepReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** Reads measured times of all_reduce: JSON of {@code banyan bench}, text of nccl-tests, folders of a GPU day. */
+public final class MeasuredCurves {
+    private static final String ALL_REDUCE = Collective.ALL_REDUCE.label();
+    /** Newer nccl-tests say which collective they ran. */
+    private static final Pattern COLLECTIVE = Pattern.compile("Collective test starting: (\\w+)_perf");
+
+    private MeasuredCurves() {}
+
+    /**
+     * Reads a file or folder.
+     *
+     * @param devices number of devices of the page's machine
+     * @throws IllegalArgumentException if it holds no times of all_reduce between so many devices
+     */
+    public static List<Curve> read(Path file, int devices) {
+        if (Files.isDirectory(file)) {
+            return readFolder(file, devices);
+        }
+        String text = text(file);
+        if (!isBench(text)) {
+            return List.of(sweep(file, text));
+        }
+        List<Curve> curves = bench(file, text, devices);
+        if (curves.isEmpty()) {
+            throw new IllegalArgumentException("--results: " + file + " has no row of " + ALL_REDUCE + " between "
+                    + devices + " ranks; give the JSON of a bench on the machine of the page");
+        }
+        return curves;
+    }
+
+    /** The JSON of a command; older benches printed the rows alone. */
+    private static boolean isBench(String text) {
+        String start = text.stripLeading();
+        return start.startsWith("{") || start.startsWith("[");
+    }
+
+    private static List<Curve> readFolder(Path folder, int devices) {
+        List<Curve> curves = new ArrayList<>();
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.sorted().toList()) {
+                String text = Files.isRegularFile(file) ? text(file) : "";
+                if (isBench(text)) {
+                    curves.addAll(bench(file, text, devices));
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("--results: can't list " + folder + ": " + e.getMessage(), e);
+        }
+        if (curves.isEmpty()) {
+            throw new IllegalArgumentException("--results: the folder " + folder + " has no output of a bench of "
+                    + ALL_REDUCE + " between " + devices + " ranks; name the folder of a GPU day on this machine");
+        }
+        return curves;
+    }
+
+    private static String text(Path file) {
+        try {
+            return BoundedInput.USUAL.text(file);
+        } catch (UnreadableFileException e) {
+            throw new IllegalArgumentException(
+                    "--results: " + file + ": " + e.reason() + "; name a file of results", e);
+        }
+    }
+
+    private static Curve sweep(Path file, String text) {
+        Matcher collective = COLLECTIVE.matcher(text);
+        if (collective.find() && !collective.group(1).equals(ALL_REDUCE)) {
+            throw new IllegalArgumentException("--results: " + file + " is a sweep of " + collective.group(1)
+                    + ", and a page shows " + ALL_REDUCE + "; give the output of all_reduce_perf");
+        }
+        MeasuredSweep sweep = NcclSweepReader.read(file);
+        return new Curve(
+                "NCCL, " + name(file),
+                true,
+                sweep.rows().stream()
+                        .sorted(Comparator.comparingLong(MeasuredSweep.Row::bytes))
+                        .map(row -> new Curve.Point(row.bytes(), row.us()))
+                        .toList());
+    }
+
+    private static String name(Path file) {
+        return String.valueOf(file.getFileName());
+    }
+
+    private static List<Curve> bench(Path file, String text, int devices) {
+        Map<String, Map<Long, Double>> byAlgorithm = new LinkedHashMap<>();
+        boolean measured = true;
+        try {
+            JsonNode json = new ObjectMapper().readTree(text);
+            for (JsonNode row : json.isArray() ? json : json.path("rows")) {
+                if (row.path("collective").asText().equals(ALL_REDUCE)
+                        && row.path("ranks").asInt() == devices
+                        && row.path("bytes").asLong() > 0
+                        && row.path("timeUs").asDouble() > 0) {
+                    byAlgorithm
+                            .computeIfAbsent(row.path("algorithm").asText(), algorithm -> new TreeMap<>())
+                            .put(row.path("bytes").asLong(), row.path("timeUs").asDouble());
+                    // Rows of the simulator say what it chose.
+                    measured &= !row.has("choice");
+                }
+            }
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException(
+                    "--results: " + file + " is no whole JSON (" + e.getOriginalMessage()
+                            + "); give what 'banyan bench --format json' printed",
+                    e);
+        }
+        boolean timed = measured;
+        return byAlgorithm.entrySet().stream()
+                .map(entry -> new Curve(
+                        entry.getKey() + ", " + name(file),
+                        timed,
+                        entry.getValue().entrySet().stream()
+                                .map(point -> new Curve.Point(point.getKey(), point.getValue()))
+                                .toList()))
+                .toList();
+    }
+}

@@ -1,0 +1,117 @@
+package dev.banyan.cuda.internal.program;
+
+import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.reduce.backend.Executable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Calls that one launch carries out. Its blocks go from one call to the next each by itself, so that no call may touch
+ * what another one does: such calls need a launch of their own. Used by one thread at a time.
+ */
+final class ProgramBatch {
+    /** As many calls have room in the memory of a launch. */
+    static final int MOST = 256;
+
+    /** A call. */
+    static final class Member {
+        private final ProgramExecutable executable;
+        private final long[] inputs;
+        private final long[] outputs;
+        private final List<Member> alone = List.of(this);
+
+        /**
+         * @param inputs address of each rank's input
+         * @param outputs address of each rank's output
+         */
+        Member(ProgramExecutable executable, long[] inputs, long[] outputs) {
+            this.executable = executable;
+            this.inputs = inputs;
+            this.outputs = outputs;
+        }
+
+        ProgramExecutable executable() {
+            return executable;
+        }
+
+        /** Returns a list of nothing but this call. */
+        List<Member> alone() {
+            return alone;
+        }
+
+        ProgramPlan plan() {
+            return executable.plan();
+        }
+
+        long[] inputs() {
+            return inputs;
+        }
+
+        long[] outputs() {
+            return outputs;
+        }
+    }
+
+    private final List<Member> members = new ArrayList<>();
+    /** The end of each range of addresses that a member touches, by its begin. */
+    private final TreeMap<Long, Long> touched = new TreeMap<>();
+
+    /** Adds a call, or returns false if it needs another launch. */
+    boolean add(Member member) {
+        if (!members.isEmpty() && !fits(member)) {
+            return false;
+        }
+        members.add(member);
+        member.plan()
+                .uses()
+                .forEach((use, bytes) -> touched.merge(
+                        use.address(member.inputs(), member.outputs()),
+                        use.address(member.inputs(), member.outputs()) + bytes,
+                        Math::max));
+        return true;
+    }
+
+    private boolean fits(Member member) {
+        ProgramPlan plan = member.plan();
+        ProgramPlan first = members.getFirst().plan();
+        return members.size() < MOST
+                && plan.kernel().equals(first.kernel())
+                && !plan.usesScratch()
+                && !first.usesScratch()
+                && plan.uses().entrySet().stream().noneMatch(entry -> isTouched(entry, member));
+    }
+
+    private boolean isTouched(Map.Entry<BufferAccess.Use, Long> entry, Member member) {
+        long begin = entry.getKey().address(member.inputs(), member.outputs());
+        Map.Entry<Long, Long> below = touched.lowerEntry(begin + entry.getValue());
+        return below != null && below.getValue() > begin;
+    }
+
+    /** Returns the blocks of a launch on a device: as many as the call has that needs most. */
+    static int blocks(List<Member> members, int d) {
+        int blocks = 0;
+        for (int m = 0; m < members.size(); m++) {
+            blocks = Math.max(blocks, members.get(m).plan().parts().get(d).blocks());
+        }
+        return blocks;
+    }
+
+    /** Returns whether a call of an executable is among them. */
+    boolean holds(Executable executable) {
+        return members.stream().anyMatch(member -> member.executable().equals(executable));
+    }
+
+    boolean isEmpty() {
+        return members.isEmpty();
+    }
+
+    /** Returns the calls and forgets them. */
+    List<Member> take() {
+        List<Member> taken = List.copyOf(members);
+        members.clear();
+        touched.clear();
+        return taken;
+    }
+}

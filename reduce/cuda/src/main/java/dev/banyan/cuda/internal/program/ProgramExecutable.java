@@ -1,0 +1,115 @@
+package dev.banyan.cuda.internal.program;
+
+import dev.banyan.cuda.internal.launch.Gathering;
+import dev.banyan.cuda.internal.launch.LaunchQueue;
+import dev.banyan.cuda.internal.launch.Place;
+import dev.banyan.cuda.internal.launch.QueuedExecutable;
+import dev.banyan.cuda.internal.memory.BufferAccess;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A device program on its backend. */
+public final class ProgramExecutable extends QueuedExecutable {
+    /** As many tensors of a network have one shape, or a few more. */
+    private static final int MOST_KNOWN = 64;
+
+    private final ProgramLauncher launcher;
+    private final ProgramPlanner programs;
+    private final ProgramPlan plan;
+    private final long timeoutMillis;
+    private volatile boolean aborted;
+    /** Calls with the buffers that were checked last: a training step uses the same buffers again and again. */
+    private final List<ProgramBatch.Member> known = new ArrayList<>();
+
+    private int nextToForget;
+    /** The number of frees of memory up to the last check of the known buffers. */
+    private long frees;
+
+    /** @param programs takes the plan back */
+    public ProgramExecutable(
+            LaunchQueue queue,
+            ProgramLauncher launcher,
+            ProgramPlanner programs,
+            ProgramPlan plan,
+            int ranks,
+            long timeoutMillis) {
+        super(queue, ranks, plan.program().lanes().isEmpty());
+        this.launcher = launcher;
+        this.programs = programs;
+        this.plan = plan;
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    @Override
+    public void abort() {
+        aborted = true;
+        stopRuns();
+    }
+
+    @Override
+    protected void launch(@Nullable Gathering open, MemorySegment[] inputs, MemorySegment[] outputs, Place place) {
+        ProgramBatch.Member call = call(launcher.access(), inputs, outputs);
+        if (open instanceof ProgramGroup group) {
+            group.add(call, place);
+        } else {
+            launcher.start(call.alone(), place);
+        }
+    }
+
+    @Override
+    protected void free() {
+        programs.close(plan);
+    }
+
+    ProgramPlan plan() {
+        return plan;
+    }
+
+    boolean isAborted() {
+        return aborted;
+    }
+
+    long timeoutMillis() {
+        return timeoutMillis;
+    }
+
+    /**
+     * Returns a call with some buffers, in turn with other starts of the backend. Allocates nothing where the call is
+     * one of the last {@value #MOST_KNOWN} ones.
+     *
+     * @throws IllegalArgumentException if a buffer is no memory of its rank's device, or ends too early
+     */
+    private ProgramBatch.Member call(BufferAccess access, MemorySegment[] in, MemorySegment[] out) {
+        if (frees != access.frees()) {
+            frees = access.frees();
+            known.clear();
+            nextToForget = 0;
+        }
+        for (int k = 0; k < known.size(); k++) {
+            ProgramBatch.Member call = known.get(k);
+            if (isOf(call.inputs(), in) && isOf(call.outputs(), out)) {
+                return call;
+            }
+        }
+        ProgramBatch.Member call = new ProgramBatch.Member(this, addresses(in), addresses(out));
+        plan.uses().forEach((use, bytes) -> access.check(use, bytes, call.inputs(), call.outputs()));
+        if (known.size() < MOST_KNOWN) {
+            known.add(call);
+        } else {
+            known.set(nextToForget, call);
+            nextToForget = (nextToForget + 1) % MOST_KNOWN;
+        }
+        return call;
+    }
+
+    private static boolean isOf(long[] addresses, MemorySegment[] buffers) {
+        for (int rank = 0; rank < addresses.length; rank++) {
+            if (addresses[rank] != buffers[rank].address()) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,148 @@
+package dev.banyan.cuda.internal.program;
+
+import dev.banyan.cuda.internal.driver.Cuda;
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.launch.LaunchQueue;
+import dev.banyan.cuda.internal.launch.Place;
+import dev.banyan.cuda.internal.launch.Pool;
+import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.UpdatePtx;
+import dev.banyan.cuda.type.CudaException;
+import dev.banyan.reduce.backend.Completion;
+import dev.banyan.reduce.optimizer.Optimizer;
+import dev.banyan.reduce.optimizer.ParameterUpdate;
+import dev.banyan.schedule.type.DataType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import jcuda.NativePointerObject;
+import jcuda.Pointer;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Launches updates of values by kernels on their devices, in the streams of device programs: one launch for each
+ * device, optimizer and type, as long as it updates no more than {@link UpdatePtx#MOST_ENTRIES} values. The kernels
+ * take all that they need by their parameters. Used by one thread at a time.
+ *
+ * <p>An update needs no order between devices: a device's program ends when all that it receives has arrived, and
+ * nothing is sent to a device before its next program begins.
+ */
+public final class UpdateLauncher {
+    /** One launch can update values that agree in this. */
+    private record Kind(CudaDevice device, Optimizer optimizer, long step, DataType type) {
+        static Kind of(ParameterUpdate update, CudaDevice device) {
+            // SGD has no coefficient that depends on the step; its first update may take a master value.
+            long step = update.optimizer() instanceof Optimizer.Sgd ? Math.min(update.step(), 2) : update.step();
+            return new Kind(device, update.optimizer(), step, update.type());
+        }
+    }
+
+    private final Ranks ranks;
+    private final LaunchQueue queue;
+    private final ProgramLauncher programs;
+    private final Pool<UpdateRun> runs;
+    private volatile long lastNanos;
+
+    /**
+     * @param devices all devices, as the programs have them
+     * @param programs owns the streams
+     */
+    public UpdateLauncher(Ranks ranks, List<CudaDevice> devices, LaunchQueue queue, ProgramLauncher programs) {
+        this.ranks = ranks;
+        this.queue = queue;
+        this.programs = programs;
+        runs = new Pool<>(() -> new UpdateRun(this, devices, programs.events()));
+    }
+
+    /**
+     * Launches updates behind the runs before.
+     *
+     * @param completion learns of their end
+     * @throws CudaException if the driver refuses that
+     */
+    public void start(List<ParameterUpdate> updates, Completion completion) {
+        queue.inTurn(() -> {
+            updates.forEach(update -> programs.access().check(update, ranks.get(update.rank())));
+            queue.launch(programs, () -> launch(updates), new Place(null, completion));
+        });
+    }
+
+    private UpdateRun launch(List<ParameterUpdate> updates) {
+        Map<Kind, List<ParameterUpdate>> kinds = new LinkedHashMap<>();
+        for (ParameterUpdate update : updates) {
+            if (update.count() > 0) {
+                kinds.computeIfAbsent(Kind.of(update, ranks.get(update.rank())), _ -> new ArrayList<>())
+                        .add(update);
+            }
+        }
+        kinds.forEach((kind, values) -> {
+            for (int from = 0; from < values.size(); from += UpdatePtx.MOST_ENTRIES) {
+                launch(kind, values.subList(from, Math.min(values.size(), from + UpdatePtx.MOST_ENTRIES)));
+            }
+        });
+        UpdateRun run = runs.take();
+        programs.record(run.ended(), "updates of values");
+        return run;
+    }
+
+    private void launch(Kind kind, List<ParameterUpdate> values) {
+        ByteBuffer table = ByteBuffer.allocate(UpdatePtx.ENTRY_BYTES * UpdatePtx.MOST_ENTRIES)
+                .order(ByteOrder.nativeOrder());
+        int blocks = 0;
+        for (ParameterUpdate update : values) {
+            table.putLong(update.value().address());
+            table.putLong(update.gradient().address());
+            table.putLong(update.state().address());
+            table.putLong(update.count());
+            table.putInt(blocks);
+            table.putInt(0);
+            blocks = Math.addExact(blocks, Math.toIntExact(Math.ceilDiv(update.count(), (long) UpdatePtx.CHUNK)));
+        }
+        List<NativePointerObject> parameters = new ArrayList<>();
+        parameters.add(Pointer.to(table.array()));
+        parameters.add(Pointer.to(new int[] {values.size()}));
+        parameters.add(Pointer.to(new int[] {kind.step() == 1 ? 1 : 0}));
+        for (double coefficient : kind.optimizer().coefficients(kind.step())) {
+            parameters.add(
+                    kind.type() == DataType.F64
+                            ? Pointer.to(new double[] {coefficient})
+                            : Pointer.to(new float[] {(float) coefficient}));
+        }
+        Kernel kernel = new Kernel.Update(Kernel.Update.Rule.of(kind.optimizer()), kind.type());
+        kind.device().enter();
+        Cuda.check(
+                JCudaDriver.cuLaunchKernel(
+                        kind.device().function(kernel),
+                        blocks,
+                        1,
+                        1,
+                        Kernel.BLOCK,
+                        1,
+                        1,
+                        0,
+                        programs.stream(kind.device()),
+                        Pointer.to(parameters.toArray(NativePointerObject[]::new)),
+                        null),
+                "cuLaunchKernel of " + kernel.name() + " on device "
+                        + kind.device().ordinal());
+    }
+
+    /** Keeps a run for a later launch. */
+    void recycle(UpdateRun run) {
+        runs.give(run);
+    }
+
+    /** Notes how long a run took, in ns. */
+    void took(long nanos) {
+        lastNanos = nanos;
+    }
+
+    /** Returns how long the last run took, in ns; 0 before the first one's end. */
+    long lastNanos() {
+        return lastNanos;
+    }
+}

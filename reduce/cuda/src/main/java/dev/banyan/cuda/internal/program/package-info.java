@@ -1,0 +1,5 @@
+/** Schedules as one kernel on each device, and updates of parameters. */
+@NullMarked
+package dev.banyan.cuda.internal.program;
+
+import org.jspecify.annotations.NullMarked;

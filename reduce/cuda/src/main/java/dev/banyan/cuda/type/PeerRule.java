@@ -1,0 +1,19 @@
+package dev.banyan.cuda.type;
+
+/** Decides which GPUs may touch each other's memory if the driver grants it; the others' data goes through the host. */
+@FunctionalInterface
+public interface PeerRule {
+    /** All of them. */
+    PeerRule ALL = (from, to) -> true;
+
+    /** None. */
+    PeerRule NONE = (from, to) -> false;
+
+    /**
+     * Returns whether work on one GPU may touch the other's memory.
+     *
+     * @param from as the driver counts them
+     * @param to as the driver counts them; another one
+     */
+    boolean allows(int from, int to);
+}

@@ -1,0 +1,216 @@
+package dev.banyan.study.compare;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.study.machine.CertificateReport;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Limit;
+import dev.banyan.study.machine.RelayChoice;
+import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ways to carry an allreduce between the chosen devices beside the bound, in the order of their JSON.
+ *
+ * @param machine the machine's name
+ * @param devices the devices that take part, by their numbers in the whole machine, in the order of ranks
+ * @param relays devices that may forward for them
+ * @param counted what the bound counts; absent where that is all that the machine has
+ * @param boundGBs what no allreduce over these links can exceed, with the relays if there are any
+ * @param bound the same, exact
+ * @param certificate why
+ * @param beyond greater limits, which count more; absent where the bound is what no schedule can exceed
+ * @param boundWithoutRelaysGBs the bound without relays, where there are any
+ * @param hint relays that would make it faster, if there are some and none were named
+ * @param rows one per way
+ * @param warnings one sentence each
+ * @param assumed speeds that the description leaves open
+ */
+@JsonInclude(JsonInclude.Include.NON_NULL)
+public record Comparison(
+        @JsonIgnore String machine,
+        List<Integer> devices,
+        List<Integer> relays,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) String counted,
+        double boundGBs,
+        String bound,
+        CertificateReport certificate,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Limit> beyond,
+        @Nullable Double boundWithoutRelaysGBs,
+        @Nullable String hint,
+        List<Row> rows,
+        List<String> warnings,
+        @JsonIgnore List<String> assumed) {
+    /** Steps of progress. */
+    public static final int STEPS = Contender.values().length + 1;
+
+    /**
+     * One way to carry it; without figures where it refuses the machine.
+     *
+     * @param ratio rate over bound; absent where it goes over links that the bound leaves out, faster than those
+     *     that it is about
+     * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
+     *     chain of steps that wait for each other; absent where a switch reduces
+     * @param trees number of trees or rings, where it is known
+     * @param generationMs least time to build it, warm, in ms, where it was built
+     * @param refusal why there are no figures
+     * @param schedule where it was imported from, if it was
+     * @param remark what its figures are worth, if they are not those of links alone
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    public record Row(
+            String name,
+            @Nullable Double rateGBs,
+            @Nullable Double ratio,
+            @Nullable Integer depth,
+            @Nullable Integer trees,
+            @Nullable Double generationMs,
+            @Nullable String refusal,
+            ImportedSchedule.@Nullable Origin schedule,
+            @Nullable String remark) {
+        static Row of(Trial trial, BigFraction bound) {
+            WayFigures figures = trial.figures();
+            return figures == null
+                    ? new Row(trial.name(), null, null, null, null, null, trial.refusal(), null, null)
+                    : new Row(
+                            trial.name(),
+                            figures.rateGbs().doubleValue(),
+                            ratio(figures.rateGbs(), bound),
+                            figures.depth(),
+                            figures.trees(),
+                            trial.generationMs(),
+                            null,
+                            null,
+                            null);
+        }
+
+        static @Nullable Double ratio(BigFraction rate, BigFraction bound) {
+            return rate.compareTo(bound) > 0
+                    ? null
+                    : (Double) rate.divide(bound).doubleValue();
+        }
+    }
+
+    /**
+     * Builds and rates all ways.
+     *
+     * @param relays devices of the whole machine that may forward
+     * @param imported schedules of others for as many ranks
+     * @param rings rings of others over the same devices
+     * @param onStep called {@link #STEPS} times
+     */
+    public static Comparison of(
+            ChosenMachine chosen,
+            int[] relays,
+            List<ImportedSchedule> imported,
+            List<ImportedRings> rings,
+            Runnable onStep) {
+        Network network = chosen.network(relays);
+        Bound bound = AllReducePacking.of(network).bound();
+        Bound alone = relays.length == 0
+                ? null
+                : AllReducePacking.of(chosen.network()).bound();
+        List<Trial> trials = new ArrayList<>();
+        for (Contender contender : Contender.values()) {
+            trials.add(Trial.warm(contender, chosen));
+            onStep.run();
+            if (contender == Contender.PACKING && relays.length > 0) {
+                trials.add(Trial.warm("packing+relays", () -> {
+                    WayFigures figures = WayFigures.of(AllReducePacking.of(chosen.network(relays)));
+                    return () -> figures;
+                }));
+            }
+        }
+        onStep.run();
+        List<Row> rows = new ArrayList<>();
+        trials.forEach(trial -> rows.add(Row.of(trial, bound.gbs())));
+        List<Limit> beyond = Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound);
+        rows.add(nccl(chosen, bound.gbs(), beyond));
+        for (ImportedSchedule schedule : imported) {
+            rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
+        }
+        for (ImportedRings ring : rings) {
+            rows.add(ring.row(free("nccl file", rows), bound.gbs()));
+        }
+        return new Comparison(
+                chosen.machine().name(),
+                chosen.group(),
+                Arrays.stream(relays).boxed().toList(),
+                Limit.counted(network, Collective.ALL_REDUCE),
+                bound.gbs().doubleValue(),
+                Numbers.exact(bound.gbs()),
+                CertificateReport.of(bound, network, Collective.ALL_REDUCE),
+                beyond,
+                alone == null ? null : alone.gbs().doubleValue(),
+                relays.length > 0
+                        ? null
+                        : RelayChoice.of(chosen).map(RelayChoice::hint).orElse(null),
+                List.copyOf(rows),
+                Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
+                        .toList(),
+                chosen.machine().assumed());
+    }
+
+    /** NCCL as the simulator has it, beside ways that are rated by their links alone. */
+    private static Row nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
+        String name = AlgorithmChoice.NCCL.label();
+        try {
+            SimulatedNccl nccl = new SimulatedNccl(chosen.machine(), Profiles.of(chosen.machine()));
+            double rate = nccl.rateGbs(Collective.ALL_REDUCE);
+            boolean goesAround = nccl.goesAroundRings(Collective.ALL_REDUCE);
+            return new Row(
+                    name,
+                    rate,
+                    rate > bound.doubleValue() ? null : (Double) (rate / bound.doubleValue()),
+                    goesAround ? chosen.machine().size() - 1 : null,
+                    goesAround ? nccl.rings().rings().rings().size() : null,
+                    null,
+                    null,
+                    null,
+                    nccl.remark() + shareBeyond(rate, bound, beyond));
+        } catch (IllegalArgumentException e) {
+            return new Row(name, null, null, null, null, null, e.getMessage(), null, null);
+        }
+    }
+
+    /** Returns NCCL's share of the least limit that it does not exceed, if it exceeds the bound. */
+    private static String shareBeyond(double rate, BigFraction bound, List<Limit> beyond) {
+        return rate <= bound.doubleValue()
+                ? ""
+                : beyond.stream()
+                        .filter(limit -> limit.algbwGBs() >= rate)
+                        .findFirst()
+                        .map(limit -> String.format(
+                                Locale.ROOT,
+                                "; %.0f%% of the bound (%s)",
+                                100 * rate / limit.algbwGBs(),
+                                limit.counted()))
+                        .orElse("");
+    }
+
+    /** The name, with a number after it where a row before has it. */
+    private static String free(String name, List<Row> rows) {
+        Set<String> taken = rows.stream().map(Row::name).collect(Collectors.toSet());
+        return IntStream.iterate(1, number -> number + 1)
+                .mapToObj(number -> number == 1 ? name : name + " (" + number + ")")
+                .filter(candidate -> !taken.contains(candidate))
+                .findFirst()
+                .orElseThrow();
+    }
+}

@@ -1,0 +1,36 @@
+package dev.banyan.study.compare;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.banyan.study.machine.ChosenMachine;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Ways to carry an allreduce on sets of the chosen devices, in the order of their JSON.
+ *
+ * @param machine the machine's name
+ * @param devices the devices whose sets were tried, by their numbers in the whole machine
+ * @param sizes figures by size
+ * @param total figures over all
+ * @param subsets the sets
+ */
+@JsonInclude(JsonInclude.Include.NON_NULL)
+public record Subsets(
+        @JsonIgnore String machine,
+        List<Integer> devices,
+        List<SubsetSummary> sizes,
+        SubsetSummary total,
+        @JsonProperty("rows") List<SubsetRow> subsets) {
+    static Subsets of(ChosenMachine chosen, List<SubsetRow> rows) {
+        List<SubsetSummary> sizes = rows.stream()
+                .collect(Collectors.groupingBy(SubsetRow::size, TreeMap::new, Collectors.toList()))
+                .values()
+                .stream()
+                .map(some -> SubsetSummary.of(some.getFirst().size(), some))
+                .toList();
+        return new Subsets(chosen.machine().name(), chosen.group(), sizes, SubsetSummary.of(null, rows), rows);
+    }
+}

@@ -1,0 +1,26 @@
+package dev.banyan.study.compare;
+
+import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.ring.RingSet;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * Rate, depth and number of trees of one algorithm.
+ *
+ * @param rateGbs algbw in GB/s, latencies apart
+ * @param depth greatest number of hops between two ranks from a root to a leaf
+ * @param trees number of trees, or of rings
+ */
+record WayFigures(BigFraction rateGbs, int depth, int trees) {
+    static WayFigures of(TreePacking packing) {
+        return new WayFigures(
+                packing.rateGbs(), packing.depth(), packing.trees().size());
+    }
+
+    static WayFigures of(RingSet rings) {
+        return new WayFigures(
+                rings.rateGbs(),
+                rings.rings().stream().mapToInt(RingSet.Ring::depth).max().orElseThrow(),
+                rings.rings().size());
+    }
+}

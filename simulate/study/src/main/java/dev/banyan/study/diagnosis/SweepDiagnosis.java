@@ -1,0 +1,397 @@
+package dev.banyan.study.diagnosis;
+
+import dev.banyan.config.Config;
+import dev.banyan.schedule.internal.algorithm.Packings;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.RangedCosts;
+import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Protocol;
+import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.measured.NcclErrors;
+import dev.banyan.study.measured.NcclLog;
+import dev.banyan.study.measured.PublishedSweep;
+import dev.banyan.study.measured.SweepComparison;
+import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.Predictions;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.bound.SwitchReductionBound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.ring.RingSet;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The findings from a sweep of NCCL, against the bound of the links, the model of NCCL and Banyan's own prediction.
+ *
+ * @param file name of its file
+ * @param title what was measured, on what
+ * @param boundGBs what no schedule over the links exceeds, in GB/s algbw; with reduction in switches that can
+ * @param findings one or more sentences each
+ * @param worthTrying settings of NCCL and other changes; empty if none is likely to help
+ * @param rows by size
+ */
+public record SweepDiagnosis(
+        String file, String title, double boundGBs, List<String> findings, List<Advice> worthTrying, List<Row> rows) {
+    /**
+     * One size.
+     *
+     * @param bytes size as nccl-tests print it
+     * @param measuredUs time of one call in us
+     * @param share of the bound that it reaches
+     * @param modelUs what the model of NCCL expects, in us
+     */
+    public record Row(long bytes, double measuredUs, double share, double modelUs) {}
+
+    /**
+     * Finds what there is to say.
+     *
+     * @param log what NCCL printed in the same run; null without it
+     * @param execution what executes Banyan's calls
+     */
+    public static SweepDiagnosis of(ComparedSweep measured, @Nullable NcclLog log, Execution execution) {
+        return new Findings(measured, log, execution).diagnosis();
+    }
+
+    /** Finds what there is to say. */
+    private static final class Findings {
+        /** Rows within this factor of the best are where a sweep has its rate. */
+        private static final double FLAT = 0.9;
+        /** Times within this factor of the model's are as expected: most published rows are. */
+        private static final double EXPECTED = 1.3;
+        /** Measured rates above the bound by more than this factor are no noise. */
+        private static final double NOISE = 1.02;
+        /** Up to this size launches and hops decide how long a call takes. */
+        private static final long SMALL = 8 << 10;
+        /** From this size on links alone decide it. */
+        private static final long LARGEST_OF_PROTOCOLS = 8 << 20;
+
+        private final PublishedSweep setting;
+        private final Machine machine;
+        private final Collective collective;
+        private final @Nullable NcclLog log;
+        private final ComparedSweep measured;
+        private final Execution execution;
+        private final NcclRings rings;
+        private final SweepComparison compared;
+        /** The bound, with reduction in the switches where they can. */
+        private final double boundGbs;
+        /** The bound without reduction in the switches. */
+        private final double forwardingGbs;
+
+        private final boolean reduces;
+        private final List<String> findings = new ArrayList<>();
+        private final List<Advice> advice = new ArrayList<>();
+
+        Findings(ComparedSweep measured, @Nullable NcclLog log, Execution execution) {
+            this.execution = execution;
+            this.measured = measured;
+            this.log = log;
+            setting = measured.setting();
+            machine = setting.machine();
+            collective = setting.collective();
+            rings = NcclRings.of(machine, measured.profile(), setting.transport());
+            compared = measured.compared();
+            Network network = Network.of(machine);
+            forwardingGbs = Packings.best(network)
+                    .packing(collective, root())
+                    .bound()
+                    .gbs()
+                    .doubleValue();
+            Optional<Bound> reduced = setting.transport() == Transport.PEER && collective == Collective.ALL_REDUCE
+                    ? SwitchReductionBound.of(network)
+                    : Optional.empty();
+            reduces = reduced.isPresent();
+            boundGbs = reduced.map(bound -> bound.gbs().doubleValue()).orElse(forwardingGbs);
+        }
+
+        private int root() {
+            return collective.hasRoot() ? 0 : -1;
+        }
+
+        SweepDiagnosis diagnosis() {
+            share();
+            ring();
+            small();
+            model();
+            prediction();
+            staging();
+            return new SweepDiagnosis(
+                    setting.file(),
+                    collective.label() + " on " + machine.size() + " devices of " + machine.name() + ", "
+                            + (setting.transport() == Transport.HOST ? "through the host's memory" : "peer to peer"),
+                    boundGbs,
+                    List.copyOf(findings),
+                    List.copyOf(advice),
+                    compared.rows().stream()
+                            .map(row -> new Row(
+                                    row.bytes(),
+                                    row.measuredUs(),
+                                    share(row),
+                                    row.predicted().us()))
+                            .toList());
+        }
+
+        private double share(SweepComparison.Row row) {
+            return row.bytes() / row.measuredUs() / 1e3 / boundGbs;
+        }
+
+        private static String percent(double share) {
+            return Numbers.format("%.0f%%", 100 * share);
+        }
+
+        private static String size(long bytes) {
+            return new ByteSize(bytes).label();
+        }
+
+        private static String us(double us) {
+            return us < 100 ? Numbers.format("%.1f us", us) : Numbers.format("%.0f us", us);
+        }
+
+        /** The share of the bound, and from which size on. */
+        private void share() {
+            List<SweepComparison.Row> rows = compared.rows();
+            double best = rows.stream().mapToDouble(this::share).max().orElseThrow();
+            int from = rows.size();
+            double least = best;
+            while (from > 0 && share(rows.get(from - 1)) >= FLAT * best) {
+                from--;
+                least = Math.min(least, share(rows.get(from)));
+            }
+            String limit = "of what schedules "
+                    + (setting.transport() == Transport.HOST ? "between peers over these links " : "over these links ")
+                    + "carry at most " + (reduces ? "with reduction in the switches " : "")
+                    + "(" + Numbers.gbs(boundGbs) + " of algbw; banyan bound says why)";
+            if (from == rows.size()) {
+                findings.add("NCCL reaches " + percent(best) + " " + limit + " and falls back to "
+                        + percent(share(rows.getLast())) + " at "
+                        + size(rows.getLast().bytes()));
+            } else if (rows.size() == 1) {
+                findings.add("At " + size(rows.getFirst().bytes()) + " NCCL reaches " + percent(best) + " " + limit);
+            } else {
+                String reached =
+                        percent(least).equals(percent(best)) ? percent(best) : percent(least) + " to " + percent(best);
+                findings.add("From " + size(rows.get(from).bytes()) + " on NCCL reaches " + reached + " " + limit
+                        + (from == rows.size() - 1 && rows.size() > 1
+                                ? "; it is still rising there, so measure larger sizes"
+                                : ""));
+            }
+            if (best > NOISE) {
+                findings.add("That is more than the bound: the links are faster than they are described, or fewer GPUs"
+                        + " share them; describe the machine by its NCCL XML or by a matrix in GB/s");
+            } else if (reduces) {
+                double gbs = best * boundGbs;
+                findings.add("Without reduction in the switches schedules carry at most "
+                        + Numbers.gbs(forwardingGbs) + ", which NCCL "
+                        + (gbs > NOISE * forwardingGbs
+                                ? "exceeds, so its switches reduce"
+                                : "does not exceed: nothing shows that its switches reduce"));
+            }
+        }
+
+        private boolean hasReduction() {
+            return compared.rows().stream().anyMatch(row -> row.predicted().protocol() == Protocol.NVLS);
+        }
+
+        /** Adds the neighbours in rings that have no NVLink although other pairs have. */
+        private void ring() {
+            RingHops hops = new RingHops(machine);
+            List<List<Integer>> orders = log != null && !log.rings().isEmpty() && log.ranks() == machine.size()
+                    ? List.copyOf(log.rings().values())
+                    : rings.rings().rings().stream().map(RingSet.Ring::order).toList();
+            boolean isLogged = log != null && !log.rings().isEmpty();
+            if (setting.transport() == Transport.HOST
+                    || machine.links().stream().noneMatch(Findings::isFast)) {
+                return;
+            }
+            List<String> pcie = hops.acrossPcie(orders);
+            if (!pcie.isEmpty()) {
+                findings.add((isLogged ? "NCCL's rings cross " : "A ring of all devices crosses ")
+                        + String.join(", ", pcie) + " by PCIe, which " + (pcie.size() == 1 ? "has" : "have")
+                        + " no NVLink; every byte of a ring passes there");
+            }
+        }
+
+        private static boolean isFast(Link link) {
+            return link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI;
+        }
+
+        /** Adds the cause of small calls' times. */
+        private void small() {
+            List<SweepComparison.Row> small =
+                    compared.rows().stream().filter(row -> row.bytes() <= SMALL).toList();
+            if (small.isEmpty()) {
+                return;
+            }
+            double[] sorted = small.stream()
+                    .mapToDouble(SweepComparison.Row::measuredUs)
+                    .sorted()
+                    .toArray();
+            double median = sorted[sorted.length / 2];
+            SweepComparison.Row largest = small.getLast();
+            double alone = rings.time(collective, largest.bytes(), 1).us();
+            boolean launches = setting.devicesPerProcess() > 1
+                    && largest.predicted().hostBound()
+                    && median < EXPECTED * largest.predicted().us();
+            findings.add("Up to " + size(largest.bytes()) + " a call takes " + us(median)
+                    + (launches
+                            ? ", about what one process takes to launch on " + setting.devicesPerProcess()
+                                    + " devices one after the other ("
+                                    + us(largest.predicted().us()) + " in the model)"
+                            : ""));
+            if (launches && alone < median / EXPECTED) {
+                advice.add(new Advice(
+                        "a process for each GPU (mpirun -np " + machine.size() + ", -g 1 of nccl-tests)",
+                        "small calls then take about " + us(alone)
+                                + " in the model of NCCL, for launches no longer wait" + " for each other"));
+            }
+        }
+
+        /** Adds the error of the model of NCCL. */
+        private void model() {
+            SweepComparison large = compared.rows().stream().anyMatch(row -> row.bytes() >= NcclErrors.LARGE)
+                    ? compared.between(NcclErrors.LARGE, Long.MAX_VALUE)
+                    : compared;
+            List<SweepComparison.Row> slow = large.rows().stream()
+                    .filter(row -> row.measuredUs() > EXPECTED * row.predicted().us())
+                    .toList();
+            SweepComparison.Row last = large.rows().getLast();
+            double ratio = last.measuredUs() / last.predicted().us();
+            String way = last.predicted().protocol() == Protocol.NVLS
+                    ? "reduction in the switches allows"
+                    : "its rings allow";
+            String model = "the model of NCCL (profile " + measured.profile().name() + ")";
+            findings.add("At " + size(last.bytes()) + " a call takes " + us(last.measuredUs()) + ", and "
+                    + us(last.predicted().us()) + " in " + model + ": "
+                    + (ratio > EXPECTED
+                            ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as " + way + " here"
+                            : ratio < 1 / EXPECTED
+                                    ? "NCCL is faster than the model, whose constants are too slow for this machine"
+                                    : "NCCL does what " + way + " here"));
+            if (!slow.isEmpty()) {
+                SweepComparison.Row worst = slow.stream()
+                        .max((one, other) -> Double.compare(
+                                one.measuredUs() / one.predicted().us(),
+                                other.measuredUs() / other.predicted().us()))
+                        .orElseThrow();
+                findings.add((slow.size() == 1
+                                ? "At " + size(worst.bytes()) + " it takes "
+                                : "From " + size(slow.getFirst().bytes()) + " to "
+                                        + size(slow.getLast().bytes()) + " it takes up to ")
+                        + Numbers.format(
+                                "%.1f", worst.measuredUs() / worst.predicted().us())
+                        + " times as long as in the model");
+                protocols(slow);
+            }
+            if (ratio > EXPECTED && setting.transport() == Transport.PEER) {
+                slowLinks();
+            }
+        }
+
+        /** Sizes at which NCCL changes from one protocol to another are tried with both. */
+        private void protocols(List<SweepComparison.Row> slow) {
+            List<SweepComparison.Row> between = slow.stream()
+                    .filter(row -> row.bytes() <= LARGEST_OF_PROTOCOLS)
+                    .toList();
+            if (between.isEmpty()) {
+                return;
+            }
+            String sizes = between.size() == 1
+                    ? "at " + size(between.getFirst().bytes())
+                    : "from " + size(between.getFirst().bytes()) + " to "
+                            + size(between.getLast().bytes());
+            Optional<String> chosen = log == null
+                    ? Optional.empty()
+                    : Optional.ofNullable(log.choices().get(between.getFirst().bytes()));
+            advice.add(new Advice(
+                    setting.transport() == Transport.PEER
+                                    && machine.links().stream().anyMatch(Findings::isFast)
+                            ? "NCCL_PROTO=LL128, then NCCL_PROTO=Simple"
+                            : "NCCL_PROTO=LL, then NCCL_PROTO=Simple",
+                    sizes + " NCCL's tables may choose the slower protocol"
+                            + chosen.map(choice -> " (the log says " + choice + ")")
+                                    .orElse("")
+                            + "; keep what helps there and set it for no other sizes"));
+        }
+
+        private void slowLinks() {
+            Advice.export(machine).ifPresent(advice::add);
+            if (hasReduction() && (log == null || !log.nvls().orElse(false))) {
+                advice.add(new Advice(
+                        "NCCL_NVLS_ENABLE=1",
+                        "the NVSwitches of this machine can reduce, and the sweep is slower than that; NCCL_DEBUG=INFO"
+                                + " says whether NVLS multicast support is available"));
+            }
+            if (machine.links().stream().anyMatch(Findings::isFast)) {
+                advice.add(new Advice(
+                        "NCCL_TOPO_FILE=topo.xml, as banyan topo --write nccl-xml writes it",
+                        "in virtual machines and containers NCCL may not see the NVLinks that the description has;"
+                                + " NCCL_DEBUG=INFO lists its rings, which --log reads"));
+                advice.add(new Advice(
+                        "NCCL_MIN_NCHANNELS=16",
+                        "few channels do not fill all NVLinks; more of them cost multiprocessors"));
+            }
+        }
+
+        /**
+         * Adds the predicted time of Banyan with the algorithm and the executor that it chooses, which nobody has
+         * measured.
+         */
+        private void prediction() {
+            if (setting.transport() == Transport.HOST) {
+                return;
+            }
+            SweepComparison.Row last = compared.rows().getLast();
+            RangedCosts costs = new RangedCosts(machine, measured.profile(), execution);
+            Predictions predictions = new Predictions(machine, Config.defaults(), costs.usual());
+            PlannedSchedule planned =
+                    predictions.plan(Predictions.request(collective, root(), machine.size(), last.bytes(), false));
+            double us = predictions.us(planned);
+            double ratio = last.measuredUs() / us;
+            double gbs = last.bytes() / us / 1e3;
+            Optional<TimeRange> range = costs.range(planned);
+            findings.add("Banyan would take " + us(us) + " at " + size(last.bytes()) + " ("
+                    + percent(gbs / forwardingGbs) + " of the bound"
+                    + (reduces ? " without reduction in the switches" : "")
+                    + ") by the simulator, with " + planned.choice() + " by "
+                    + (range.isPresent() ? "a kernel on each GPU" : "graphs of copies")
+                    + range.map(times -> ", from " + Numbers.format("%.0f", times.leastUs()) + " to "
+                                    + us(times.mostUs()) + " over the ranges of assumed constants")
+                            .orElse("")
+                    + "; that is a prediction: " + verdict(ratio)
+                    + (range.isPresent() && isWithin(range.get(), last.measuredUs())
+                            ? ", but the range leaves open which is faster"
+                            : ""));
+        }
+
+        private static String verdict(double ratio) {
+            return ratio > 1.05
+                    ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
+                    : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured";
+        }
+
+        private static boolean isWithin(TimeRange range, double us) {
+            return range.leastUs() < us && us < range.mostUs();
+        }
+
+        /** Data go through the host's memory where peers do not reach each other. */
+        private void staging() {
+            if (setting.transport() == Transport.HOST) {
+                findings.add(
+                        "Every hop goes through the host's memory, as without peer access, and so passes PCIe twice");
+                advice.add(new Advice(
+                        "NCCL_P2P_LEVEL=SYS",
+                        "NCCL then tries peer access over all of PCIe and between sockets; only where nvidia-smi topo"
+                                + " -p2p r prints OK for the pairs"));
+            }
+        }
+    }
+}

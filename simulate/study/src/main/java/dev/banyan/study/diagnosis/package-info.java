@@ -1,0 +1,5 @@
+/** Findings from sweeps and logs of NCCL. */
+@NullMarked
+package dev.banyan.study.diagnosis;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,82 @@
+package dev.banyan.study.machine;
+
+import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.network.Network;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The machine that a command works on.
+ *
+ * @param whole the machine with all of its devices
+ * @param group the wanted devices of the whole machine, in the order of ranks
+ * @param machine the machine reduced to the wanted devices: their indices are the ranks
+ * @param remark where it comes from, where the user did not say; else null
+ */
+public record ChosenMachine(
+        Machine whole,
+        List<Integer> group,
+        Machine machine,
+        @Nullable String remark) {
+    public ChosenMachine {
+        group = List.copyOf(group);
+    }
+
+    public static ChosenMachine whole(Machine machine, @Nullable String remark) {
+        List<Integer> all = IntStream.range(0, machine.size()).boxed().toList();
+        return new ChosenMachine(machine, all, machine, remark);
+    }
+
+    /**
+     * The same with other devices.
+     *
+     * @param devices of the whole machine, in the order of ranks
+     * @throws IllegalArgumentException if one is not there or named twice
+     */
+    public ChosenMachine with(int... devices) {
+        return new ChosenMachine(whole, IntStream.of(devices).boxed().toList(), whole.subset(devices), remark);
+    }
+
+    /** The wanted devices of the whole machine, in the order of ranks; a new array. */
+    public int[] devices() {
+        return group.stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    /** Returns the connections of its devices. */
+    public LinkMatrix links() {
+        return LinkMatrix.of(machine);
+    }
+
+    /**
+     * The links between the wanted devices.
+     *
+     * @param relays devices of the whole machine that may forward for them
+     */
+    public Network network(int... relays) {
+        return Network.of(whole, devices(), relays);
+    }
+
+    /**
+     * The same, but with all links of the description where {@link #network} leaves some out.
+     *
+     * @param relays devices of the whole machine that may forward for them
+     */
+    public Network describedLinks(int... relays) {
+        return Network.ofDescribedLinks(whole, devices(), relays);
+    }
+
+    /** All links between the wanted devices, of whatever technology, and a path between any two. */
+    public Network allLinks() {
+        return Network.ofAllLinks(whole, devices());
+    }
+
+    /** Returns the oddities of the description and the assumptions beyond it. */
+    public List<String> warnings() {
+        List<String> warnings = new ArrayList<>(machine.warnings());
+        warnings.addAll(links().warnings());
+        return warnings;
+    }
+}

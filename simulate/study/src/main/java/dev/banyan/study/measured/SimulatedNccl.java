@@ -1,0 +1,79 @@
+package dev.banyan.study.measured;
+
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Protocol;
+import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+
+/** NCCL in the simulator, with a process for each device: what Banyan's predictions are set beside. */
+public final class SimulatedNccl {
+    private static final long GIB = 1L << 30;
+
+    private final NcclRings rings;
+    private final Profile profile;
+
+    /**
+     * @param machine at least two devices, all of which take part
+     * @param profile the constants
+     * @throws IllegalArgumentException if no ring joins the devices
+     */
+    public SimulatedNccl(Machine machine, Profile profile) {
+        this.profile = profile;
+        rings = NcclRings.of(machine, profile, transport(machine));
+    }
+
+    /** Without NVLink, NCCL sends through the host's memory where the driver refuses a pair peer access. */
+    private static Transport transport(Machine machine) {
+        if (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.NVLINK)) {
+            return Transport.PEER;
+        }
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = a + 1; b < machine.size(); b++) {
+                if (NoPeerAccess.between(machine, a, b)) {
+                    return Transport.HOST;
+                }
+            }
+        }
+        return Transport.PEER;
+    }
+
+    /** The rings, and what they carry. */
+    public NcclRings rings() {
+        return rings;
+    }
+
+    /**
+     * Predicts a call.
+     *
+     * @param bytes its size as nccl-tests print it
+     */
+    public NcclRings.Timing time(Collective collective, long bytes) {
+        return rings.time(collective, bytes, 1);
+    }
+
+    /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
+    public static String choice(NcclRings.Timing timing) {
+        return AlgorithmChoice.NCCL.label() + "/" + timing.protocol().label();
+    }
+
+    /** Returns the rate in GB/s algbw at which a call takes in more data once it is large. */
+    public double rateGbs(Collective collective) {
+        return GIB / (time(collective, 2 * GIB).us() - time(collective, GIB).us()) / 1e3;
+    }
+
+    /** Returns whether large calls go around rings, rather than through switches that reduce. */
+    public boolean goesAroundRings(Collective collective) {
+        return time(collective, GIB).protocol() != Protocol.NVLS;
+    }
+
+    /** Returns how its times come about and how far they can be trusted, in words. */
+    public String remark() {
+        return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
+                + NcclErrors.sentence(profile);
+    }
+}

@@ -1,0 +1,105 @@
+package dev.banyan.study.tune;
+
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.workload.Predictions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+
+/** Tries in the simulator, in place, with floats. */
+public final class SimulatedTrials implements Trials {
+    private static final long LEAST_CHUNK = 4 << 10;
+    private static final long TYPICAL = 1 << 20;
+
+    private final Planner planner;
+    private final SimulatedCosts costs;
+    private final Collective collective;
+    private final int root;
+    private final int ranks;
+    private final @Nullable SimulatedNccl nccl;
+
+    /**
+     * @param root the root, or -1 where the collective has none
+     * @param nccl what stands beside; null for nothing
+     */
+    public SimulatedTrials(
+            Planner planner,
+            SimulatedCosts costs,
+            Collective collective,
+            int root,
+            int ranks,
+            @Nullable SimulatedNccl nccl) {
+        this.nccl = nccl;
+        this.planner = planner;
+        this.costs = costs;
+        this.collective = collective;
+        this.root = root;
+        this.ranks = ranks;
+    }
+
+    @Override
+    public List<AlgorithmChoice> algorithms() {
+        return AlgorithmChoice.scheduled();
+    }
+
+    /** A simulated NCCL is shown. Whether a real one is there, and how fast it is, no simulator knows. */
+    @Override
+    public List<AlgorithmChoice> beside() {
+        return nccl == null ? List.of() : List.of(AlgorithmChoice.NCCL);
+    }
+
+    /** Powers of two, from one that holds all data down to 4 KiB; the length stays open where it does not matter. */
+    @Override
+    public List<Long> chunkBytes(AlgorithmConfig whole, long bytes) {
+        if (whole.algorithm() == AlgorithmChoice.NCCL || !dependsOnChunks(whole, bytes)) {
+            return List.of(Long.MAX_VALUE);
+        }
+        long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
+        return LongStream.iterate(longest, length -> length >= LEAST_CHUNK, length -> length / 2)
+                .boxed()
+                .toList();
+    }
+
+    private boolean dependsOnChunks(AlgorithmConfig whole, long bytes) {
+        PlannedSchedule planned = planner.plan(whole, request(bytes));
+        return costs.dependsOnChunks(planned.schedule(), planned.links());
+    }
+
+    /** As many as are best, and powers of two below that. */
+    @Override
+    public List<Integer> maxTrees() {
+        int all = planner.plan(AlgorithmConfig.of(AlgorithmChoice.PACKING), request(TYPICAL))
+                .schedule()
+                .chunks()
+                .size();
+        List<Integer> numbers = new ArrayList<>(List.of(Integer.MAX_VALUE));
+        IntStream.iterate(Integer.highestOneBit(Math.max(1, all - 1)), trees -> trees > 0, trees -> trees / 2)
+                .filter(trees -> trees < all)
+                .forEach(numbers::add);
+        return numbers;
+    }
+
+    @Override
+    public double us(AlgorithmConfig choice, long bytes) {
+        return choice.algorithm() == AlgorithmChoice.NCCL
+                ? Objects.requireNonNull(nccl).time(collective, bytes).us()
+                : planner.predictedUs(choice, request(bytes));
+    }
+
+    private CollectiveRequest request(long bytes) {
+        return Predictions.request(collective, root, ranks, bytes, true);
+    }
+
+    @Override
+    public void close() {}
+}

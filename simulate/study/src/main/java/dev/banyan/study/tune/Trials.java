@@ -1,0 +1,37 @@
+package dev.banyan.study.tune;
+
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import java.util.List;
+
+/** Tries choices out. The same choice at the same size is tried once. */
+public interface Trials extends AutoCloseable {
+    /**
+     * Lengths of chunks that are worth trying, the longest first.
+     *
+     * @param whole the algorithm
+     * @param bytes size of the call
+     */
+    List<Long> chunkBytes(AlgorithmConfig whole, long bytes);
+
+    /** Algorithms that may be chosen. */
+    List<AlgorithmChoice> algorithms();
+
+    /** Algorithms that are tried beside them and never chosen. */
+    default List<AlgorithmChoice> beside() {
+        return List.of();
+    }
+
+    /** Greatest numbers of packed trees that are worth trying. */
+    List<Integer> maxTrees();
+
+    /**
+     * Time of a call in us.
+     *
+     * @param bytes size of the call, as nccl-tests mean it
+     */
+    double us(AlgorithmConfig choice, long bytes);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,95 @@
+package dev.banyan.study.workload;
+
+import dev.banyan.config.Config;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.simulate.Job;
+import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.topology.Machine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** Predicted times of calls under one configuration on a machine. Not safe for use from several threads at once. */
+public final class Predictions {
+    private final SimulatedCosts costs;
+    private final Config config;
+    private final Planner planner;
+
+    /**
+     * @param machine of at least two devices
+     * @param config what chooses algorithms and chunk lengths, together with the simulator
+     * @param costs the simulator of that machine
+     */
+    public Predictions(Machine machine, Config config, SimulatedCosts costs) {
+        this.costs = costs;
+        this.config = config;
+        planner = new Planner(machine, config, costs, costs.platform());
+    }
+
+    /**
+     * Returns a request of floats.
+     *
+     * @param root the root, or -1 where the collective has none
+     * @param bytes size of the call as nccl-tests print it; rounded down to what all ranks can share, at least 1 element
+     */
+    public static CollectiveRequest request(Collective collective, int root, int ranks, long bytes, boolean inPlace) {
+        int element = DataType.F32.bytes();
+        long one = new CollectiveRequest(collective, root, 1, element, inPlace, Long.MAX_VALUE).bytes(ranks);
+        return new CollectiveRequest(collective, root, Math.max(1, bytes / one), element, inPlace, Long.MAX_VALUE);
+    }
+
+    /** Returns the plan of a request, with the chunk length of the setting or else of the simulator. */
+    public PlannedSchedule plan(CollectiveRequest request) {
+        CollectiveRequest asSet = new CollectiveRequest(
+                request.collective(),
+                request.root(),
+                request.count(),
+                request.elementBytes(),
+                request.inPlace(),
+                config.get(Planner.CHUNK_BYTES));
+        return planner.plan(planner.cut(planner.chooseSchedule(asSet), asSet), asSet);
+    }
+
+    /** Returns the plans of a workload's keys, all-reduced in place. */
+    public List<PlannedSchedule> plan(Workload workload) {
+        return workload.elements().stream()
+                .map(elements -> plan(new CollectiveRequest(
+                        Collective.ALL_REDUCE, -1, elements, DataType.F32.bytes(), true, Long.MAX_VALUE)))
+                .toList();
+    }
+
+    /**
+     * Predicted time in us of several calls, one after another.
+     *
+     * @param depth calls in flight, which share the links, at least 1
+     */
+    public double us(List<PlannedSchedule> calls, int depth) {
+        return costs.simulatorOf(calls).run(jobs(calls, depth)).endUs();
+    }
+
+    /** Predicted time in us of a call alone. */
+    public double us(PlannedSchedule planned) {
+        return costs.predictedUs(planned.schedule(), planned.links());
+    }
+
+    /**
+     * Calls that share the links: so many are issued at once, and the next when all of these are done.
+     *
+     * @param depth calls in flight, at least 1
+     */
+    public static List<Job> jobs(List<PlannedSchedule> calls, int depth) {
+        List<Job> jobs = new ArrayList<>();
+        for (int call = 0; call < calls.size(); call++) {
+            int first = call / depth * depth;
+            jobs.add(new Job(
+                    calls.get(call).schedule(),
+                    0,
+                    IntStream.range(Math.max(0, first - depth), first).boxed().toList()));
+        }
+        return jobs;
+    }
+}

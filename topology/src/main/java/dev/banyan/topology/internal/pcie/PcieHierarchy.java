@@ -1,0 +1,301 @@
+package dev.banyan.topology.internal.pcie;
+
+import dev.banyan.topology.Connection;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkSpeeds;
+import dev.banyan.topology.Routes;
+import dev.banyan.topology.internal.DisjointSets;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.DoubleSupplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The PCIe hubs and links that explain how near the ends of a machine (devices and cards) are to each other in the
+ * words of {@code nvidia-smi topo -m}.
+ *
+ * <p>PIX, PXB, PHB and NODE part the ends into nested groups: one switch, switches under one port, one host bridge,
+ * one socket; SYS lies between sockets. Each group becomes a hub, so that {@link Routes} gives back the class of
+ * each pair. Ends whose class is not known are put into one socket if their affinity is the same and no class says
+ * SYS between them. Classes that no nesting explains give way to nearer ones; {@link #kind} returns the class that
+ * came of it.
+ *
+ * <p>An uplink is as wide as the widest slot below it. Built in O(e^2) for e ends. Immutable and safe for use from
+ * any thread.
+ */
+public final class PcieHierarchy {
+    /** Classes that name a group, nearest first: one switch, one port, one host bridge, one socket. */
+    private static final List<Connection.Kind> GROUPS =
+            List.of(Connection.Kind.PIX, Connection.Kind.PXB, Connection.Kind.PHB, Connection.Kind.NODE);
+
+    private final List<End> ends;
+    private final int firstHub;
+    private final List<Hub> hubs = new ArrayList<>();
+    private final List<Link> links = new ArrayList<>();
+    private final int[] attachment;
+    /** Per class that names a group, nearest first: per end, the first end of its group. */
+    private final Map<Connection.Kind, int[]> groups = new EnumMap<>(Connection.Kind.class);
+
+    private final Map<String, Integer> named = new HashMap<>();
+
+    /**
+     * A device or a network card on PCIe.
+     *
+     * @param device index of the device, or -1 for a card, which gets no link of its own
+     * @param affinity any text; ends of equal text are on one socket where nothing else is known
+     * @param lanes width of its slot
+     * @param gbs usable bandwidth of its slot in GB/s one way
+     */
+    public record End(int device, String affinity, int lanes, double gbs) {
+        /** A full slot of PCIe gen3, the generation that NCCL assumes where none is known. */
+        public static End assumed(int device, String affinity) {
+            int lanes = LinkSpeeds.PCIE_LANES;
+            return new End(device, affinity, lanes, lanes * LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GEN3_GTS));
+        }
+    }
+
+    /** Returns the distance class of two ends. */
+    @FunctionalInterface
+    public interface Classes {
+        /**
+         * The class of a pair, the same in both orders.
+         *
+         * @return PIX to SYS; anything else, or null, where the class is not known
+         */
+        Connection.@Nullable Kind between(int a, int b);
+    }
+
+    private record Width(int lanes, double gbs) {
+        static final Width NONE = new Width(0, 0);
+
+        Width widest(Width other) {
+            return other.gbs > gbs ? other : this;
+        }
+
+        Width plus(Width other) {
+            return new Width(lanes + other.lanes, gbs + other.gbs);
+        }
+    }
+
+    private PcieHierarchy(List<End> ends, Classes classes, int firstHub, DoubleSupplier socketGbs) {
+        this.ends = List.copyOf(ends);
+        this.firstHub = firstHub;
+        attachment = new int[ends.size()];
+        for (Connection.Kind kind : GROUPS) {
+            DisjointSets sets = grouped(classes, kind);
+            if (kind == Connection.Kind.NODE) {
+                joinByAffinity(classes, sets);
+            }
+            groups.put(kind, IntStream.range(0, ends.size()).map(sets::find).toArray());
+        }
+        linkSockets(build(), socketGbs);
+    }
+
+    /**
+     * Finds the hierarchy of some ends.
+     *
+     * @param ends devices and cards, in the order in which {@code classes} numbers them
+     * @param classes how near they are
+     * @param firstHub node index of the first hub of the result
+     * @param socketGbs GB/s one way between two sockets; asked if there are several
+     */
+    public static PcieHierarchy of(List<End> ends, Classes classes, int firstHub, DoubleSupplier socketGbs) {
+        return new PcieHierarchy(ends, classes, firstHub, socketGbs);
+    }
+
+    /** The hubs, whose node indices begin at {@code firstHub}. */
+    public List<Hub> hubs() {
+        return List.copyOf(hubs);
+    }
+
+    /** PCIe links of devices and hubs, then those between sockets. */
+    public List<Link> links() {
+        return List.copyOf(links);
+    }
+
+    /** Node index of the hub that an end hangs on. */
+    public int attachment(int end) {
+        return attachment[end];
+    }
+
+    /** The class of a pair in this hierarchy: PIX to SYS, or SELF. */
+    public Connection.Kind kind(int a, int b) {
+        if (a == b) {
+            return Connection.Kind.SELF;
+        }
+        for (Map.Entry<Connection.Kind, int[]> group : groups.entrySet()) {
+            if (group.getValue()[a] == group.getValue()[b]) {
+                return group.getKey();
+            }
+        }
+        return Connection.Kind.SYS;
+    }
+
+    /** Returns the sockets, each with whether devices hang on it. */
+    private Map<Integer, Boolean> build() {
+        Map<Integer, Boolean> sockets = new LinkedHashMap<>();
+        for (List<Integer> inSocket :
+                parts(IntStream.range(0, ends.size()).boxed().toList(), Connection.Kind.NODE)) {
+            int socket = addHub("socket", Hub.Kind.CPU_SOCKET);
+            sockets.put(socket, inSocket.stream().anyMatch(end -> ends.get(end).device >= 0));
+            List<List<Integer>> bridges = parts(inSocket, Connection.Kind.PHB);
+            for (List<Integer> underBridge : bridges) {
+                List<List<Integer>> ports = parts(underBridge, Connection.Kind.PXB);
+                // A socket with one bridge stands for it, as in NCCL's files.
+                int bridge = socket;
+                if (bridges.size() > 1) {
+                    bridge = addHub("bridge", Hub.Kind.HOST_BRIDGE);
+                    links.add(insideSocket(bridge, socket, ports));
+                }
+                for (List<Integer> underPort : ports) {
+                    hangPort(bridge, underPort);
+                }
+            }
+        }
+        return sockets;
+    }
+
+    /**
+     * Links all sockets that have devices to each other, and others to the first of those: data between devices takes
+     * no way over a socket that is only known by a card that is far from all of them.
+     */
+    private void linkSockets(Map<Integer, Boolean> sockets, DoubleSupplier socketGbs) {
+        List<Integer> all = List.copyOf(sockets.keySet());
+        if (all.size() < 2) {
+            return;
+        }
+        double gbs = socketGbs.getAsDouble();
+        List<Integer> withDevices = all.stream()
+                .filter(socket -> sockets.getOrDefault(socket, false))
+                .toList();
+        int first = withDevices.isEmpty() ? all.getFirst() : withDevices.getFirst();
+        for (int i = 0; i < all.size(); i++) {
+            for (int j = i + 1; j < all.size(); j++) {
+                int a = all.get(i);
+                int b = all.get(j);
+                if (a == first || b == first || (withDevices.contains(a) && withDevices.contains(b))) {
+                    links.add(Link.duplex(a, b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
+                }
+            }
+        }
+    }
+
+    private void hangPort(int bridge, List<Integer> underPort) {
+        List<List<Integer>> switches = parts(underPort, Connection.Kind.PIX);
+        int port = bridge;
+        if (switches.size() > 1) {
+            port = addHub("switch", Hub.Kind.PCIE_SWITCH);
+            links.add(pcie(port, bridge, widest(underPort)));
+        }
+        for (List<Integer> onSwitch : switches) {
+            int hub = port;
+            if (onSwitch.size() > 1 || switches.size() > 1) {
+                hub = addHub("switch", Hub.Kind.PCIE_SWITCH);
+                links.add(pcie(hub, port, widest(onSwitch)));
+            }
+            for (int end : onSwitch) {
+                attachment[end] = hub;
+                if (ends.get(end).device >= 0) {
+                    links.add(pcie(ends.get(end).device, hub, width(end)));
+                }
+            }
+        }
+    }
+
+    private Width width(int end) {
+        return new Width(ends.get(end).lanes, ends.get(end).gbs);
+    }
+
+    private Width widest(List<Integer> some) {
+        return some.stream().map(this::width).reduce(Width.NONE, Width::widest);
+    }
+
+    private static Link pcie(int a, int b, Width width) {
+        return Link.duplex(a, b, Link.Kind.PCIE, width.lanes, width.gbs, LinkSpeeds.PCIE_US);
+    }
+
+    /** Inside a socket nothing narrows or delays what the slots of a bridge carry. */
+    private Link insideSocket(int bridge, int socket, List<List<Integer>> ports) {
+        Width all = ports.stream().map(this::widest).reduce(Width.NONE, Width::plus);
+        return Link.duplex(bridge, socket, Link.Kind.PCIE, all.lanes, all.gbs, 0);
+    }
+
+    /** Adds a hub that is named by its kind and a number, in order of appearance. */
+    private int addHub(String name, Hub.Kind kind) {
+        hubs.add(Hub.of(name + (named.merge(name, 1, Integer::sum) - 1), kind));
+        return firstHub + hubs.size() - 1;
+    }
+
+    /** Ends joined where a class is at most as far as {@code bound}. */
+    private DisjointSets grouped(Classes classes, Connection.Kind bound) {
+        int n = ends.size();
+        DisjointSets sets = new DisjointSets(n);
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < a; b++) {
+                Connection.Kind kind = classes.between(a, b);
+                if (kind != null && isPcie(kind) && kind.compareTo(bound) <= 0) {
+                    sets.union(a, b);
+                }
+            }
+        }
+        return sets;
+    }
+
+    private static boolean isPcie(Connection.Kind kind) {
+        return kind.compareTo(Connection.Kind.PIX) >= 0 && kind.compareTo(Connection.Kind.SYS) <= 0;
+    }
+
+    /** The groups of a class among some ends. */
+    private List<List<Integer>> parts(List<Integer> some, Connection.Kind kind) {
+        int[] group = Objects.requireNonNull(groups.get(kind));
+        Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
+        for (int end : some) {
+            parts.computeIfAbsent(group[end], first -> new ArrayList<>()).add(end);
+        }
+        return new ArrayList<>(parts.values());
+    }
+
+    /** Joins the sockets of devices; cards have no affinity of their own. */
+    private void joinByAffinity(Classes classes, DisjointSets node) {
+        int n = ends.size();
+        Map<Integer, Set<Integer>> apart = new HashMap<>();
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < n; b++) {
+                if (a != b && classes.between(a, b) == Connection.Kind.SYS) {
+                    apart.computeIfAbsent(node.find(a), root -> new HashSet<>()).add(node.find(b));
+                }
+            }
+        }
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < i; j++) {
+                if (ends.get(i).device < 0
+                        || ends.get(j).device < 0
+                        || !ends.get(i).affinity.equals(ends.get(j).affinity)) {
+                    continue;
+                }
+                int a = node.find(i);
+                int b = node.find(j);
+                if (a == b || apart.getOrDefault(a, Set.of()).contains(b)) {
+                    continue;
+                }
+                node.union(a, b);
+                int joined = node.find(a);
+                Set<Integer> others = new HashSet<>(apart.getOrDefault(a, Set.of()));
+                others.addAll(apart.getOrDefault(b, Set.of()));
+                apart.put(joined, others);
+                for (int other : others) {
+                    apart.computeIfAbsent(other, root -> new HashSet<>()).add(joined);
+                }
+            }
+        }
+    }
+}
