@@ -9,6 +9,8 @@ import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.export.NcclGraphReader;
+import dev.banyan.export.mscclpp.PlanReader;
+import dev.banyan.export.mscclpp.PlanTrace;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.ImportedRings;
 import dev.banyan.study.compare.ImportedSchedule;
@@ -76,7 +78,7 @@ public final class CompareCommand extends Subcommand {
         for (Path file : schedules) {
             String text = text(file);
             if (NcclGraphReader.recognizes(text)) {
-                rings.add(ImportedRings.read(file, text, chosen));
+                rings.add(ImportedRings.of(file.toString(), NcclGraphReader.rings(file.toString(), text), chosen));
             } else {
                 imported.add(imported(file, text, chosen));
             }
@@ -105,8 +107,15 @@ public final class CompareCommand extends Subcommand {
         }
     }
 
+    /**
+     * Reads a plan.
+     *
+     * @throws dev.banyan.InputException if it is not a right plan
+     * @throws dev.banyan.schedule.ScheduleException if its result is wrong
+     */
     private ImportedSchedule imported(Path file, String text, ChosenMachine chosen) {
-        ImportedSchedule imported = ImportedSchedule.read(file, text);
+        ImportedSchedule imported = new ImportedSchedule(
+                file.toString(), PlanTrace.schedule(file.toString(), PlanReader.read(file.toString(), text)));
         int ranks = imported.schedule().ranks();
         int devices = chosen.machine().size();
         if (ranks != devices) {

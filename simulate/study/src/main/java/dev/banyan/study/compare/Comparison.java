@@ -112,7 +112,7 @@ public record Comparison(
      *
      * @param relays devices of the whole machine that may forward
      * @param imported schedules of others for as many ranks
-     * @param rings rings of others for the same devices
+     * @param rings rings of others over the same devices
      * @param onStep called {@link #STEPS} times
      */
     public static Comparison of(

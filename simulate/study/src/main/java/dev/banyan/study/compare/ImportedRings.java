@@ -1,7 +1,6 @@
 package dev.banyan.study.compare;
 
 import dev.banyan.export.NcclGraph;
-import dev.banyan.export.NcclGraphReader;
 import dev.banyan.export.RingChannels;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
@@ -9,7 +8,6 @@ import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
 import dev.banyan.trees.ring.RingSet;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
@@ -27,13 +25,13 @@ public record ImportedRings(String file, RingChannels channels, String remark) {
     private static final int SHOWN = 3;
 
     /**
-     * Reads a file.
+     * Rates rings.
      *
-     * @throws dev.banyan.InputException if it is no graph file
-     * @throws IllegalArgumentException if it is for other devices than those chosen
+     * @param file the file's name
+     * @param rings device numbers in the order of each channel's ring; all have the same devices
+     * @throws IllegalArgumentException if they are other devices than those chosen
      */
-    public static ImportedRings read(Path file, String text, ChosenMachine chosen) {
-        List<List<Integer>> rings = NcclGraphReader.rings(file.toString(), text);
+    public static ImportedRings of(String file, List<List<Integer>> rings, ChosenMachine chosen) {
         Machine machine = chosen.machine();
         List<Integer> numbers = IntStream.range(0, machine.size())
                 .mapToObj(rank -> NcclGraph.number(machine, rank))
@@ -51,7 +49,7 @@ public record ImportedRings(String file, RingChannels channels, String remark) {
                 .map(best -> "; Banyan's rings carry " + Numbers.gbs(best.rateGbs()) + " instead of "
                         + Numbers.gbs(channels.algbw()))
                 .orElse("");
-        return new ImportedRings(file.toString(), channels, crossings(machine, orders) + better);
+        return new ImportedRings(file, channels, crossings(machine, orders) + better);
     }
 
     /** Names hops that are not over NVLink, where other hops are. */

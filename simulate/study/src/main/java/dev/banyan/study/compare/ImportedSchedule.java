@@ -1,8 +1,6 @@
 package dev.banyan.study.compare;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.export.mscclpp.PlanReader;
-import dev.banyan.export.mscclpp.PlanTrace;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleTraffic;
 import dev.banyan.schedule.internal.algorithm.ScheduleLoads;
@@ -15,13 +13,12 @@ import dev.banyan.trees.bound.GatherBound;
 import dev.banyan.trees.bound.RootBound;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
-import java.nio.file.Path;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A schedule out of a plan for MSCCL++.
+ * A schedule that somebody else made.
  *
  * @param file the file's name
  * @param schedule what it says, proven
@@ -54,17 +51,6 @@ public record ImportedSchedule(String file, Schedule schedule) {
                     ? collective
                     : collective + (collective.equals(Collective.REDUCE.label()) ? " to" : " from") + " rank " + root;
         }
-    }
-
-    /**
-     * Reads a plan.
-     *
-     * @throws dev.banyan.InputException if it is not a right plan
-     * @throws dev.banyan.schedule.ScheduleException if its result is wrong
-     */
-    public static ImportedSchedule read(Path file, String text) {
-        return new ImportedSchedule(
-                file.toString(), PlanTrace.schedule(file.toString(), PlanReader.read(file.toString(), text)));
     }
 
     /**
