@@ -2,7 +2,6 @@ package dev.banyan.cli.export;
 
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.Names;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
@@ -10,6 +9,7 @@ import dev.banyan.cli.output.TextFile;
 import dev.banyan.export.NcclLimits;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Names;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
