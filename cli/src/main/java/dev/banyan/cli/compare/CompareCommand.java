@@ -15,7 +15,6 @@ import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.ImportedRings;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
-import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -102,8 +101,6 @@ public final class CompareCommand extends Subcommand {
         } catch (UnreadableFileException e) {
             throw new UncheckedIOException(
                     "--schedule: " + file + ": " + e.reason() + "; name a plan for MSCCL++ or a graph file of NCCL", e);
-        } catch (IOException e) {
-            throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
         }
     }
 
