@@ -323,7 +323,6 @@ public record SweepDiagnosis(
         }
 
         private void slowLinks() {
-            Advice.export(machine).ifPresent(advice::add);
             if (hasReduction() && (log == null || !log.nvls().orElse(false))) {
                 advice.add(new Advice(
                         "NCCL_NVLS_ENABLE=1",
@@ -339,6 +338,7 @@ public record SweepDiagnosis(
                         "NCCL_MIN_NCHANNELS=16",
                         "few channels do not fill all NVLinks; more of them cost multiprocessors"));
             }
+            Advice.export(machine).ifPresent(advice::add);
         }
 
         /**
