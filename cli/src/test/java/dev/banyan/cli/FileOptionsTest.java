@@ -80,9 +80,9 @@ class FileOptionsTest {
     private static final String LOG = """
         h:1:1 [0] NCCL INFO NCCL version 2.21.5+cuda12.4
         h:1:1 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1
-        h:1:2 [0] NCCL INFO comm 0x7f rank 0 nRanks 4 nNodes 1 localRanks 4 localRank 0 MNNVL 0
-        h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2   3
-        h:1:2 [0] NCCL INFO Channel 01/02 :    0   1   2   3
+        h:1:2 [0] NCCL INFO comm 0x7f rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0
+        h:1:2 [0] NCCL INFO Channel 00/02 :    0   1
+        h:1:2 [0] NCCL INFO Channel 01/02 :    1   0
         """;
     private static final String DAY_CARDS = """
         {"fact":{"name":"name","of":{"GPU":"0"},"value":"Tesla V100"}}
@@ -161,7 +161,7 @@ class FileOptionsTest {
                         "page --machine p3.8xlarge --devices 0,1 -o " + out + " --results FILE",
                         "[{\"collective\": \"all_reduce\", \"ranks\": 4, \"bytes\": 8}]"),
                 new Option(
-                        "diagnose --machine p3.8xlarge --sweeps "
+                        "diagnose --machine p3.8xlarge --devices 0,1 --sweeps "
                                 + Files.writeString(folder.resolve("sweep.csv"), "size_bytes,oop_time_us\n8,20\n")
                                 + " --log FILE",
                         LOG),
