@@ -9,6 +9,7 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.RefusedPairs;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.speed.GpuSpeeds;
+import dev.banyan.topology.internal.text.LinkNames;
 import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.internal.text.MachineFormat;
 import dev.banyan.topology.internal.text.Quote;
@@ -71,6 +72,7 @@ final class AmdMachine {
         List<PcieHierarchy.End> ends = new ArrayList<>();
         for (int i = 0; i < n; i++) {
             Map<String, String> attributes = new LinkedHashMap<>();
+            attributes.put(LinkNames.VENDOR, "AMD");
             String model = listed.model(i, busIds.get(i));
             if (model != null) {
                 attributes.put("model", model);

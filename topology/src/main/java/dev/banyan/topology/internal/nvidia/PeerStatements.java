@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
 record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stated) {
     /** An assumption, in words. */
     static final String BY_MODEL = "no peer access between GeForce cards from series 40 on, as NVIDIA's driver refuses"
-            + " it (--peer-access yes where a patched driver grants it)";
+            + " it (--peer-access yes if a patched driver grants it)";
 
     /**
      * Returns the pairs without access: what a table says, else MIG, else what the user states, else what the driver
