@@ -338,6 +338,7 @@ public record SweepDiagnosis(
                         "NCCL_MIN_NCHANNELS=16",
                         "few channels do not fill all NVLinks; more of them cost multiprocessors"));
             }
+            Advice.export(machine).ifPresent(advice::add);
         }
 
         /**
