@@ -90,6 +90,7 @@ record CompareTable(Comparison comparison) {
                         ? ""
                         : "; without relays " + Numbers.gbs(comparison.boundWithoutRelaysGBs())));
         Assumptions.line(comparison.assumed()).ifPresent(line -> lines.add("# " + line));
+        comparison.remarks().forEach(remark -> lines.add("# " + TerminalText.of(remark)));
         comparison.beyond().forEach(limit -> lines.add("# " + limit.sentence()));
         if (comparison.hint() != null) {
             lines.add("# hint: " + TerminalText.of(comparison.hint()));

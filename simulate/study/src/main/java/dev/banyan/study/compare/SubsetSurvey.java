@@ -61,8 +61,8 @@ public final class SubsetSurvey {
             onSet.run();
         }
         if (rows.isEmpty()) {
-            throw new IllegalArgumentException(LinkNames.direct(chosen.machine()) + " joins no such set of the devices of "
-                    + chosen.machine().name() + "; name others by --devices");
+            throw new IllegalArgumentException(LinkNames.direct(chosen.machine())
+                    + " joins no such set of the devices of " + chosen.machine().name() + "; name others by --devices");
         }
         return Subsets.of(chosen, sets(), rows);
     }

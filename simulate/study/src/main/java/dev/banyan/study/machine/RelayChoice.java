@@ -64,7 +64,8 @@ public record RelayChoice(List<Integer> relays, BigFraction alone, BigFraction t
                 .mapToObj(a -> chosen.machine().devices().get(a).name())
                 .toList();
         if (!lonely.isEmpty() && lonely.size() < n) {
-            return String.join(", ", lonely) + (lonely.size() == 1 ? " has" : " have") + " no " + direct + " to the others";
+            return String.join(", ", lonely) + (lonely.size() == 1 ? " has" : " have") + " no " + direct
+                    + " to the others";
         }
         return links.nvlinkConnected() ? "idle GPUs can forward" : direct + " does not join these GPUs";
     }

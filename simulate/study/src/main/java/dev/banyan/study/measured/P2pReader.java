@@ -51,7 +51,8 @@ public final class P2pReader {
     private P2pReport report() {
         int size = 0;
         for (int line = 0; line < lines.lines().size(); line++) {
-            String title = MARKS.matcher(lines.lines().get(line)).replaceAll(" ").strip();
+            String title =
+                    MARKS.matcher(lines.lines().get(line)).replaceAll(" ").strip();
             Measure measure = measure(title);
             if (measure == null) {
                 continue;
@@ -98,7 +99,8 @@ public final class P2pReader {
     /** Returns the index of the next line that is neither blank nor the begin of a Markdown block, nor a rule of one. */
     private int nextContent(int from) {
         int line = from;
-        while (line < lines.lines().size() && EMPTY.matcher(lines.lines().get(line)).matches()) {
+        while (line < lines.lines().size()
+                && EMPTY.matcher(lines.lines().get(line)).matches()) {
             line++;
         }
         return line;
@@ -111,8 +113,7 @@ public final class P2pReader {
 
     /** @param start index of the line of the heading */
     private PairMatrix matrix(int start, String title) {
-        List<Word> heading =
-                start < lines.lines().size() ? words(start) : List.of();
+        List<Word> heading = start < lines.lines().size() ? words(start) : List.of();
         int size = heading.size() - 1;
         if (size < 2 || !heading.getFirst().text().matches("D\\\\D|GPU")) {
             throw lines.wrong(
