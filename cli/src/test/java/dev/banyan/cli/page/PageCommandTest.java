@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.cli.CommandRun;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.study.MeasuredCurves;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,7 +39,7 @@ class PageCommandTest {
     @Test
     void sweepOfNcclTestsIsACurve() throws IOException {
         Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
-        List<Curve> curves = MeasuredCurves.read(sweep, 4);
+        List<Curve> curves = MeasuredCurves.read(sweep, Machine.preset("p3.8xlarge"));
         assertThat(curves)
                 .containsExactly(new Curve(
                         "NCCL, sweep.txt",
@@ -50,7 +51,7 @@ class PageCommandTest {
     void sweepOfAnotherCollectiveIsRefused() throws IOException {
         Path sweep = Files.writeString(
                 folder.resolve("sweep.txt"), "# Collective test starting: broadcast_perf\n" + NCCL_TESTS);
-        assertThatThrownBy(() -> MeasuredCurves.read(sweep, 4))
+        assertThatThrownBy(() -> MeasuredCurves.read(sweep, Machine.preset("p3.8xlarge")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("sweep of broadcast")
                 .hasMessageContaining("all_reduce_perf");
@@ -63,14 +64,15 @@ class PageCommandTest {
                 CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,ring --format json");
         assertThat(run.status()).as(run.err()).isZero();
         Files.writeString(bench, run.out());
-        List<Curve> curves = MeasuredCurves.read(bench, 4);
+        List<Curve> curves = MeasuredCurves.read(bench, Machine.preset("p3.8xlarge"));
         assertThat(curves).extracting(Curve::name).containsExactly("star, bench.json", "ring, bench.json");
         assertThat(curves).allSatisfy(curve -> {
             assertThat(curve.measured()).isTrue();
             assertThat(curve.points()).extracting(Curve.Point::bytes).containsExactly(1024L, 4096L);
         });
-        assertThat(MeasuredCurves.read(folder, 4)).isEqualTo(curves);
-        assertThatThrownBy(() -> MeasuredCurves.read(bench, 8)).hasMessageContaining("between 8 ranks");
+        assertThat(MeasuredCurves.read(folder, Machine.preset("p3.8xlarge"))).isEqualTo(curves);
+        assertThatThrownBy(() -> MeasuredCurves.read(bench, Machine.preset("p3.16xlarge")))
+                .hasMessageContaining("between 8 ranks");
     }
 
     @Test
@@ -80,7 +82,7 @@ class PageCommandTest {
                 bench,
                 CommandRun.of("bench --backend sim --machine p3.8xlarge -b 1K -e 1K --algorithm star --format json")
                         .out());
-        assertThat(MeasuredCurves.read(bench, 4))
+        assertThat(MeasuredCurves.read(bench, Machine.preset("p3.8xlarge")))
                 .singleElement()
                 .satisfies(curve -> assertThat(curve.measured()).isFalse());
     }
