@@ -4,17 +4,67 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /** Rules that module boundaries do not enforce: directions between packages of one module, and libraries. */
 @AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
+    /** The packages below {@code dev.banyan.cuda}, each with those that it may depend on. */
+    private static final Map<String, Set<String>> CUDA = Map.of(
+            "type", Set.of(),
+            "internal.ptx", Set.of(),
+            "internal.driver", Set.of("type", "internal.ptx"),
+            "internal.memory", Set.of("internal.driver"),
+            "internal.peer", Set.of("type", "internal.ptx", "internal.driver", "internal.memory"),
+            "internal.job", Set.of("type", "internal.driver", "internal.memory", "internal.peer"),
+            "internal.launch", Set.of("type", "internal.driver", "internal.memory", "internal.job"),
+            "internal.graph",
+                    Set.of(
+                            "type",
+                            "internal.ptx",
+                            "internal.driver",
+                            "internal.memory",
+                            "internal.peer",
+                            "internal.launch"),
+            "internal.program",
+                    Set.of(
+                            "type",
+                            "internal.ptx",
+                            "internal.driver",
+                            "internal.memory",
+                            "internal.peer",
+                            "internal.launch"),
+            "internal.nccl",
+                    Set.of("type", "internal.driver", "internal.memory", "internal.launch", "internal.program"));
+
     @ArchTest
     static final ArchRule packagesHaveNoCycles =
             slices().matching("dev.banyan.(**)").should().beFreeOfCycles();
+
+    @ArchTest
+    static void partsOfTheCudaBackendDependOnThoseBelow(JavaClasses all) {
+        CUDA.forEach((part, below) -> noClasses()
+                .that()
+                .resideInAPackage("dev.banyan.cuda." + part)
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(notAllowed(part, below))
+                .check(all));
+    }
+
+    private static String[] notAllowed(String part, Set<String> below) {
+        Stream<String> others = CUDA.keySet().stream()
+                .filter(other -> !other.equals(part) && !below.contains(other))
+                .map(other -> "dev.banyan.cuda." + other);
+        return Stream.concat(Stream.of("dev.banyan.cuda"), others).toArray(String[]::new);
+    }
 
     @ArchTest
     static final ArchRule schedulesKnowNeitherTreesNorMachines = noClasses()

@@ -100,6 +100,7 @@ final class BanyanCommand extends Subcommand {
         converters.add(Machine.class, ScalingCommand::machine);
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
         converters.add(TopoCommand.Form.class, TopoCommand.Form::of);
+        ExportCommand.registerConverters(converters);
         converters.add(TreeChoice.class, "tree algorithm", Names.of(TreeChoice.values(), TreeChoice::label));
         BenchCommand.registerConverters(converters);
         return command;

@@ -116,14 +116,16 @@ class CommandLineTest {
         trees --machine dgx-1v --penalty NaN          | --penalty is NaN
         trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
         trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact, packing
-        trees --collective all_reduce                 | --collective goes with --algorithm packing, or with --format msccl
-        trees --chunks 8 -a packing                   | --chunks goes with --format msccl
-        trees --chunks 0 -a packing --format msccl    | --chunks is 0; it must be at least 1
-        trees --chunks few -a packing --format msccl  | few
-        trees --max-trees 3 --format msccl            | go with --algorithm packing
-        trees -a packing --root 1 --format msccl      | --root of a packing needs --collective broadcast or reduce
-        trees -a packing -m dgx-1v --devices 0,1,2,4 --relays 3,5 --format msccl | relays, which have no rank
+        trees --collective all_reduce                 | --collective goes with --algorithm packing
         trees --max-trees 3 -a exact                  | go with --algorithm packing
+        export -m dgx-2                               | --for
+        export --for nccl -m dgx-1v --nccl new        | is no version of NCCL; write e.g. 2.27.5
+        export --for rccl -m dgx-1v --nccl 2.27.5     | go with --for nccl
+        export --for nccl -m dgx-1v -a ring           | go with --for mscclpp
+        export --for mscclpp -m dgx-1v                | needs either --folder for a set of plans, or --algorithm
+        export --for mscclpp -m dgx-1v -a ring --root 1 | --root goes with --collective broadcast
+        export --for mscclpp -m dgx-1v -a ring --collective reduce | MSCCL++ takes plans for all_reduce
+        export --for nccl -m dgx-1v --nccl-socket-gbs 0 | it must be above 0
         trees --relays 3 --devices 0-2                | go with --algorithm packing
         trees -a packing --collective all_to_all      | known: all_reduce
         trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
@@ -147,7 +149,6 @@ class CommandLineTest {
         trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
         trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
         trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink connects no such set of the devices of p3.16xlarge
-        trees --all-subsets --format msccl            | --format msccl is for one set of trees
         compare --format svg                          | svg
         compare --schedule no/such/file.xml           | --schedule: no file is called 'no/such/file.xml'
         compare --devices 3 -m dgx-1v                 | at least 2 devices

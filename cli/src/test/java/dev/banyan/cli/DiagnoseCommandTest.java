@@ -137,7 +137,7 @@ class DiagnoseCommandTest {
         assertThat(report.at("/rows/0/rows")).hasSize(1);
         assertThat(report.at("/rows/0/rows/0/share").asDouble())
                 .isCloseTo(268.435456 / 20 / report.at("/rows/0/boundGBs").asDouble(), within(1e-9));
-        assertThat(report.at("/log/worthTrying/0/change").asText()).isEqualTo("no setting of NCCL");
+        assertThat(report.at("/log/worthTrying").findValuesAsText("change")).contains("no setting of NCCL");
         assertThat(CommandRun.of("diagnose --sweeps " + sweep + " --machine dgx-2 --log " + sweep)
                         .err())
                 .contains("holds nothing that NCCL prints; run the program with NCCL_DEBUG=INFO");

@@ -51,14 +51,30 @@ class FileOptionsTest {
         links = 0
         all_reduce = ring
         """;
-    private static final String SCHEDULE = """
-        <algo name="x" nchannels="1" nchunksperloop="2" proto="Simple" ngpus="2" coll="allreduce" inplace="1">
-          <gpu id="0" i_chunks="2" o_chunks="2" s_chunks="0">
-            <tb id="0" send="1" recv="1" chan="0">
-              <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-            </tb>
-          </gpu>
-        </algo>
+    private static final String PLAN = """
+        {"name": "x", "collective": "broadcast", "protocol": "Simple", "inplace": true, "reuse_resources": true,
+         "max_message_size": 65536, "gpus": [
+          {"id": 0, "input_chunks": 1, "output_chunks": 1, "scratch_chunks": 1,
+           "channels": [{"channel_type": "memory", "connected_to": [1]}],
+           "remote_buffers": [{"rank": 1, "type": "s", "access_channel_types": ["memory"]}],
+           "threadblocks": [{"id": 0, "channels": [{"channel_type": "memory", "channel_ids": [0]}],
+            "remote_buffer_refs": [{"access_channel_type": "memory", "remote_buffer_ids": [0]}],
+            "ops": [{"name": "rlxwait", "channel_type": "memory", "channel_ids": [0]}, {"name": "nop"},
+             {"name": "put", "channel_type": "memory", "src_buff": [{"type": "i", "index": 0, "size": 1}],
+              "dst_buff": [{"buffer_id": 0, "index": 0, "size": 1}]}]}]}]}
+        """;
+
+    private static final String GRAPH = """
+        <graphs version="1">
+          <graph id="0" pattern="4" nchannels="1" speedintra="20" typeintra="NVL">
+            <channel>
+              <gpu dev="0x0"/>
+              <gpu dev="0x1"/>
+              <gpu dev="0x3"/>
+              <gpu dev="0x2"/>
+            </channel>
+          </graph>
+        </graphs>
         """;
 
     private static final String LOG = """
@@ -133,7 +149,8 @@ class FileOptionsTest {
         String out = folder.resolve("out").toString();
         return List.of(
                 new Option("topo --machine FILE", MATRIX),
-                new Option("compare --machine p3.8xlarge --schedule FILE", SCHEDULE),
+                new Option("compare --machine p3.8xlarge --schedule FILE", PLAN),
+                new Option("compare --machine p3.8xlarge --schedule FILE", GRAPH),
                 new Option("bench --backend sim --machine p3.8xlarge --workload FILE", "name,elements\nfc,4000\n"),
                 new Option("calibrate --machine p3.8xlarge --devices 0,3 --from FILE", COPIES),
                 new Option("validate --machine p3.8xlarge --sweeps FILE", "size_bytes,oop_time_us\n8,20\n1048576,90\n"),

@@ -26,6 +26,12 @@ byId("about").replaceChildren(
       "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
       "Switches forward in them and neither copy nor reduce.",
   ),
+  html(
+    "p",
+    {},
+    "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
+    html("code", {}, `banyan export --for nccl --machine ${machine.name}`),
+  ),
 );
 startExplorer();
 startCurves();

@@ -8,16 +8,18 @@ import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
-import dev.banyan.msccl.MscclReader;
+import dev.banyan.export.NcclGraphReader;
+import dev.banyan.export.mscclpp.PlanReader;
+import dev.banyan.export.mscclpp.PlanTrace;
 import dev.banyan.study.compare.Comparison;
+import dev.banyan.study.compare.ImportedRings;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -45,7 +47,7 @@ import picocli.CommandLine.Option;
             "Examples:",
             "  banyan compare --machine p3.16xlarge",
             "  banyan compare --machine p3.16xlarge --devices 0,1,2,4 --relays others",
-            "  banyan compare --machine p3.16xlarge --schedule a.xml --schedule b.xml",
+            "  banyan compare --machine p3.16xlarge --schedule plan.json --schedule graph.xml",
             "  banyan compare --machine topo.txt --format markdown"
         })
 public final class CompareCommand extends Subcommand {
@@ -59,8 +61,8 @@ public final class CompareCommand extends Subcommand {
             names = "--schedule",
             paramLabel = "FILE",
             description =
-                    "A schedule to compare: an MSCCL algorithm (XML) for as many ranks as there are devices. May be"
-                            + " given again.")
+                    "A schedule to compare: a plan for MSCCL++ (JSON) for as many ranks as there are devices, or a"
+                            + " graph file of NCCL (XML) for the same devices. May be given again.")
     private List<Path> schedules = List.of();
 
     @Option(names = "--format", description = "table, json or markdown (default: table).")
@@ -70,11 +72,19 @@ public final class CompareCommand extends Subcommand {
     public void run() {
         ChosenMachine chosen = machine.choose(2);
         int[] forwarding = relays.required(chosen);
-        List<ImportedSchedule> imported =
-                schedules.stream().map(file -> imported(file, chosen)).toList();
+        List<ImportedSchedule> imported = new ArrayList<>();
+        List<ImportedRings> rings = new ArrayList<>();
+        for (Path file : schedules) {
+            String text = text(file);
+            if (NcclGraphReader.recognizes(text)) {
+                rings.add(ImportedRings.of(file.toString(), NcclGraphReader.rings(file.toString(), text), chosen));
+            } else {
+                imported.add(imported(file, text, chosen));
+            }
+        }
         Comparison report;
         try (Progress progress = Progress.start("compare", Comparison.STEPS, err())) {
-            report = Comparison.of(chosen, forwarding, imported, progress::step);
+            report = Comparison.of(chosen, forwarding, imported, rings, progress::step);
         }
         print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
@@ -82,11 +92,27 @@ public final class CompareCommand extends Subcommand {
         });
     }
 
-    private ImportedSchedule imported(Path file, ChosenMachine chosen) {
+    private String text(Path file) {
         if (!Files.exists(file)) {
             throw wrong("--schedule: no file is called '" + file + "'");
         }
-        ImportedSchedule imported = read(file);
+        try {
+            return new String(BoundedInput.USUAL.bytes(file), StandardCharsets.UTF_8);
+        } catch (UnreadableFileException e) {
+            throw new UncheckedIOException(
+                    "--schedule: " + file + ": " + e.reason() + "; name a plan for MSCCL++ or a graph file of NCCL", e);
+        }
+    }
+
+    /**
+     * Reads a plan.
+     *
+     * @throws dev.banyan.InputException if it is not a right plan
+     * @throws dev.banyan.schedule.ScheduleException if its result is wrong
+     */
+    private ImportedSchedule imported(Path file, String text, ChosenMachine chosen) {
+        ImportedSchedule imported = new ImportedSchedule(
+                file.toString(), PlanTrace.schedule(file.toString(), PlanReader.read(file.toString(), text)));
         int ranks = imported.schedule().ranks();
         int devices = chosen.machine().size();
         if (ranks != devices) {
@@ -96,22 +122,5 @@ public final class CompareCommand extends Subcommand {
                             : "; name " + ranks + " by --devices, in the order of its ranks"));
         }
         return imported;
-    }
-
-    /**
-     * Reads a file.
-     *
-     * @throws UncheckedIOException if it can't be read
-     * @throws dev.banyan.InputException if it is not a right MSCCL algorithm
-     */
-    private static ImportedSchedule read(Path file) {
-        try (InputStream in = new ByteArrayInputStream(BoundedInput.USUAL.bytes(file))) {
-            return new ImportedSchedule(file.toString(), MscclReader.read(file.toString(), in));
-        } catch (UnreadableFileException e) {
-            throw new UncheckedIOException(
-                    "--schedule: " + file + ": " + e.reason() + "; name a file of an MSCCL algorithm", e);
-        } catch (IOException e) {
-            throw new UncheckedIOException("--schedule: cannot read '" + file + "': " + e.getMessage(), e);
-        }
     }
 }

@@ -1,13 +1,19 @@
 package dev.banyan.cli.export;
 
+import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.export.NcclLimits;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.Names;
 import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,24 +27,29 @@ import picocli.CommandLine.Option;
             "",
             "nccl: a graph file, whose rings NCCL takes in place of those that it would search.",
             "rccl: lines for a shell that set NCCL_RINGS and, as a comment, RCCL_TREES.",
+            "mscclpp: a plan of --algorithm in JSON, or with --folder a set of plans by size",
+            "and the Python that registers them.",
             "",
             "Examples:",
             "  nvidia-smi topo -m > topo.txt",
             "  banyan export --for nccl -m topo.txt --pcie-gen 5 --socket-gbs 64 -o graph.xml",
             "  banyan export --for nccl -m p3.16xlarge --devices 0-3 --nccl 2.27.5 > graph.xml",
-            "  banyan export --for rccl -m mi250x8"
+            "  banyan export --for rccl -m mi250x8",
+            "  banyan export --for mscclpp -m p3.16xlarge --folder plans",
+            "  banyan export --for mscclpp -m p3.16xlarge -a ring --collective allgather > ring.json"
         })
 public final class ExportCommand extends Subcommand {
     /** The values of {@code --for}. */
     enum Target {
         nccl,
-        rccl
+        rccl,
+        mscclpp
     }
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
-    @Option(names = "--for", required = true, description = "nccl or rccl.")
+    @Option(names = "--for", required = true, description = "nccl, rccl or mscclpp.")
     private Target target = Target.nccl;
 
     @Option(
@@ -66,6 +77,42 @@ public final class ExportCommand extends Subcommand {
     @Option(names = "--force", description = "Write a file even if it is of no use.")
     private boolean force;
 
+    @Option(
+            names = {"-a", "--algorithm"},
+            paramLabel = "NAME",
+            description = "Of a plan for MSCCL++: single-tree, multi-tree, packing or ring.")
+    private MscclppExport.@Nullable Algorithm algorithm;
+
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            description = "Of a plan for MSCCL++: all_reduce, all_gather, reduce_scatter or broadcast (default:"
+                    + " all_reduce).")
+    private @Nullable Collective collective;
+
+    @Option(names = "--root", paramLabel = "RANK", description = "The root of a broadcast (default: 0).")
+    private @Nullable Integer root;
+
+    @Option(
+            names = "--out-of-place",
+            description = "Make a plan for MSCCL++ for calls out of place; those of PyTorch's all_reduce are in place.")
+    private boolean outOfPlace;
+
+    @Option(
+            names = "--folder",
+            paramLabel = "FOLDER",
+            description = "Write a set of plans for MSCCL++ there: a single tree for small calls, a packing for large"
+                    + " ones.")
+    private @Nullable Path folder;
+
+    /** Adds the converters of its options. */
+    public static void registerConverters(Converters converters) {
+        converters.add(
+                MscclppExport.Algorithm.class,
+                "algorithm",
+                Names.of(MscclppExport.Algorithm.values(), MscclppExport.Algorithm::label));
+    }
+
     @Override
     public void run() {
         require(
@@ -74,14 +121,73 @@ public final class ExportCommand extends Subcommand {
         require(
                 assumedSocketGbs == null || assumedSocketGbs > 0,
                 "--nccl-socket-gbs is " + assumedSocketGbs + "; it must be above 0");
+        require(
+                target == Target.mscclpp
+                        || (algorithm == null && collective == null && root == null && folder == null && !outOfPlace),
+                "--algorithm, --collective, --root, --out-of-place and --folder go with --for mscclpp");
+        require(
+                target != Target.mscclpp || (algorithm == null) != (folder == null),
+                "--for mscclpp needs either --folder for a set of plans, or --algorithm for one");
+        require(folder == null || output == null, "--folder and --output exclude each other");
         ChosenMachine chosen = machine.choose(2);
         remarkAside(chosen.remark(), chosen.machine().warnings());
+        if (target == Target.mscclpp) {
+            plans(chosen);
+            return;
+        }
         NcclExport export = NcclExport.of(chosen, mostChannels(chosen.machine().size()));
         String useless = export.uselessness();
         if (useless != null && !force) {
             throw new IllegalStateException("nothing is written: " + useless + "; --force writes it all the same");
         }
         print(target == Target.nccl ? export.graph(path("graph.xml"), assumedSocketGbs) : export.variables());
+    }
+
+    private void plans(ChosenMachine chosen) {
+        Collective carried = Objects.requireNonNullElse(collective, Collective.ALL_REDUCE);
+        require(
+                carried != Collective.REDUCE,
+                "--collective reduce: MSCCL++ takes plans for all_reduce, all_gather, reduce_scatter and broadcast");
+        int ranks = chosen.machine().size();
+        require(root == null || carried.hasRoot(), "--root goes with --collective broadcast");
+        int from = carried.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
+        require(from < ranks && (root == null || from >= 0), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        if (algorithm != null) {
+            MscclppExport plan = MscclppExport.of(chosen, algorithm, carried, from, !outOfPlace);
+            print(new ExportedText(plan.file(), List.of(), List.of(plan.remark())));
+            return;
+        }
+        MscclppExport small = MscclppExport.of(chosen, MscclppExport.Algorithm.single_tree, carried, from, !outOfPlace);
+        MscclppExport large = large(chosen, carried, from);
+        List<MscclppExport> set = large.rate().compareTo(small.rate()) > 0 ? List.of(small, large) : List.of(small);
+        List<Long> sizes = set.size() == 1 ? List.of(0L) : List.of(0L, MscclppExport.crossover(small, large));
+        Path at = Objects.requireNonNull(folder);
+        for (MscclppExport plan : set) {
+            TextFile.write(
+                    OutputFile.makingFolder(at.resolve(plan.algorithm() + ".json"))
+                            .path(),
+                    plan.file());
+            out().println("# " + TerminalText.of(plan.remark()));
+        }
+        TextFile.write(at.resolve("banyan_plans.py"), MscclppExport.selector(set, sizes));
+        out().println("# "
+                + TerminalText.of("wrote " + set.size() + " plans and banyan_plans.py to " + at
+                        + "; call banyan_plans.register(rank) before init_process_group"));
+    }
+
+    /** Returns the fastest plan that the executor takes: where its limits exclude a packing, trees or a ring. */
+    private MscclppExport large(ChosenMachine chosen, Collective carried, int from) {
+        MscclppExport best = null;
+        for (MscclppExport.Algorithm candidate : List.of(
+                MscclppExport.Algorithm.packing, MscclppExport.Algorithm.multi_tree, MscclppExport.Algorithm.ring)) {
+            try {
+                MscclppExport plan = MscclppExport.of(chosen, candidate, carried, from, !outOfPlace);
+                best = best == null || plan.rate().compareTo(best.rate()) > 0 ? plan : best;
+            } catch (IllegalArgumentException e) {
+                remarkAside(null, List.of(candidate.label() + " is left out: " + e.getMessage()));
+            }
+        }
+        return Objects.requireNonNull(best, "a ring has two operands");
     }
 
     private int mostChannels(int devices) {

@@ -1,10 +1,10 @@
 package dev.banyan.cli.probe;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
-import dev.banyan.study.text.Numbers;
-import dev.banyan.cuda.internal.peer.PairFigures.Outcome;
 import dev.banyan.cuda.internal.peer.PairFigures;
+import dev.banyan.cuda.internal.peer.PairFigures.Outcome;
 import dev.banyan.cuda.internal.peer.PeerMeter;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;

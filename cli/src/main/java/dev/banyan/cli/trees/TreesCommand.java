@@ -40,8 +40,6 @@ import picocli.CommandLine.Option;
             "",
             "Devices are shown as ranks: positions in --devices. Rates are algbw at which the",
             "busiest link is full, latencies apart; the bound is what no schedule can exceed.",
-            "msccl is an algorithm file for the MSCCL runtimes: the schedule of --collective",
-            "over the trees, shown by 'banyan compare --schedule' beside others.",
             "",
             "Examples:",
             "  banyan trees --machine p3.16xlarge --algorithm packing",
@@ -49,7 +47,6 @@ import picocli.CommandLine.Option;
             "  banyan trees --machine dgx-2 -a packing --collective broadcast --root 3",
             "  banyan trees --machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3,5",
             "  banyan trees --machine topo.txt -a packing --format svg > trees.svg",
-            "  banyan trees --machine p3.16xlarge -a packing --format msccl > trees.xml",
             "  banyan trees --machine p3.16xlarge --all-subsets"
         })
 public final class TreesCommand extends Subcommand {
@@ -58,7 +55,6 @@ public final class TreesCommand extends Subcommand {
         table,
         json,
         svg,
-        msccl,
         markdown
     }
 
@@ -89,8 +85,9 @@ public final class TreesCommand extends Subcommand {
     @Option(
             names = "--collective",
             paramLabel = "NAME",
-            description = "What a packing, or a schedule for MSCCL, carries: all_reduce, reduce, broadcast,"
-                    + " reduce_scatter or all_gather (default: all_reduce).")
+            description =
+                    "What a packing carries: all_reduce, reduce, broadcast, reduce_scatter or all_gather (default:"
+                            + " all_reduce).")
     private @Nullable Collective collective;
 
     @Option(
@@ -113,16 +110,8 @@ public final class TreesCommand extends Subcommand {
     private @Nullable Integer allSubsets;
 
     @Option(
-            names = "--chunks",
-            paramLabel = "N",
-            description = "Equal chunks that --format msccl cuts the data into (of reduce_scatter and all_gather, each"
-                    + " block); shares are rounded to them (default: as few as the shares need, at most "
-                    + MscclExport.MOST_CHUNKS + ").")
-    private @Nullable Integer chunks;
-
-    @Option(
             names = "--format",
-            description = "table, json, svg or msccl; of --all-subsets table, json or markdown (default: table).")
+            description = "table, json or svg; of --all-subsets table, json or markdown (default: table).")
     private Format format = Format.table;
 
     @Override
@@ -161,8 +150,6 @@ public final class TreesCommand extends Subcommand {
                         ? "--format " + format
                                 + " is for one set of trees; with --all-subsets take table, json or markdown"
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
-        require(chunks == null || format == Format.msccl, "--chunks goes with --format msccl");
-        require(chunks == null || chunks >= 1, "--chunks is " + chunks + "; it must be at least 1");
         if (algorithm == TreeChoice.PACKING) {
             require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
             require(
@@ -171,9 +158,7 @@ public final class TreesCommand extends Subcommand {
             require(maxTrees == null || maxTrees >= 1, "--max-trees is " + maxTrees + "; it must be at least 1");
         } else if (!survey) {
             require(maxTrees == null && !relays.given(), "--max-trees and --relays go with --algorithm packing");
-            require(
-                    collective == null || format == Format.msccl,
-                    "--collective goes with --algorithm packing, or with --format msccl");
+            require(collective == null, "--collective goes with --algorithm packing");
         }
     }
 
@@ -211,16 +196,6 @@ public final class TreesCommand extends Subcommand {
                 remarkAside(chosen.remark(), warnings);
                 out.print(SvgPacking.of(
                         plan.packing(), plan.loads(), plan.collective().label()));
-            }
-            case msccl -> {
-                require(
-                        !plan.takesRelays(),
-                        "--format msccl: this packing goes through relays, which have no rank in"
-                                + " such a file; leave --relays out");
-                MscclExport export = MscclExport.of(chosen, plan, carried(), rootOfCarried(), chunks);
-                warnings.addAll(export.warnings());
-                remarkAside(chosen.remark(), warnings);
-                out.print(export.xml());
             }
             case table, markdown -> {
                 remark(chosen.remark(), warnings);

@@ -1,4 +1,4 @@
-/** {@code banyan trees}: trees of a machine, in text, JSON, DOT and as files of MSCCL. */
+/** {@code banyan trees}: trees of a machine, in text, JSON and SVG. */
 @NullMarked
 package dev.banyan.cli.trees;
 

@@ -28,12 +28,15 @@ class PageCommandTest {
     @Test
     void pageIsWrittenWithWhatWasMeasured() throws IOException {
         Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
-        Path machine = Files.writeString(folder.resolve("two.txt"), "GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n");
+        Path machine = Files.writeString(
+                folder.resolve("four.txt"),
+                "GPU0 GPU1 GPU2 GPU3\nGPU0 X NV2 NV2 NV2\nGPU1 NV2 X NV2 NV2\nGPU2 NV2 NV2 X NV2\n"
+                        + "GPU3 NV2 NV2 NV2 X\n");
         Path page = folder.resolve("machine.html");
         CommandRun run = CommandRun.of("page --machine " + machine + " --output " + page + " --results " + sweep);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).endsWith(": " + page + " (open it in a browser)\n");
-        assertThat(Files.readString(page)).contains("<title>two.txt - Banyan</title>");
+        assertThat(Files.readString(page)).contains("<title>four.txt - Banyan</title>");
     }
 
     @Test
@@ -50,7 +53,11 @@ class PageCommandTest {
     @Test
     void sweepOfAnotherCollectiveIsRefused() throws IOException {
         Path sweep = Files.writeString(
-                folder.resolve("sweep.txt"), "# Collective test starting: broadcast_perf\n" + NCCL_TESTS);
+                folder.resolve("sweep.txt"),
+                NCCL_TESTS
+                        .replace("sum      -1", "none      0")
+                        .replace("26.17", "17.45")
+                        .replace("37.01", "24.67"));
         assertThatThrownBy(() -> MeasuredCurves.read(sweep, Machine.preset("p3.8xlarge")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("sweep of broadcast")

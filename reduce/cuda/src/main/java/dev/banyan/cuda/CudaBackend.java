@@ -6,7 +6,6 @@ import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.driver.CudaLibrary;
-import dev.banyan.cuda.internal.driver.DriverThreads;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.driver.Waiting;
@@ -44,7 +43,6 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
-import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.internal.joining.JoinableBackend;
 import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Job;
@@ -60,13 +58,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import jcuda.driver.CUresult;
@@ -110,9 +106,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class CudaBackend implements Backend, JoinableBackend {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
-
-    /** Backends whose memory is not freed. */
-    private static final Set<CudaBackend> LIVING = new LinkedHashSet<>();
 
     private final long timeoutNanos;
     private final LongSupplier clock;
@@ -160,7 +153,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         }
         ProcessFault.check();
         CudaLibrary.load();
-        freeClosed();
+        LivingBackends.freeClosed();
         int count = CudaDevices.count();
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
         clock = tuning.clock();
@@ -179,7 +172,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
                     .toList());
             platform =
                     new Platform("cuda", executor.execution(), jobPeers.models(opened.keySet()), CudaDevices.driver());
-            memory = new DeviceMemory(ranks, lanes, this::wouldWait);
+            memory = new DeviceMemory(ranks, lanes, () -> LivingBackends.keepBusy(this));
             pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos, clock);
@@ -217,9 +210,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
-        synchronized (LIVING) {
-            LIVING.add(this);
-        }
+        LivingBackends.add(this);
     }
 
     /**
@@ -297,7 +288,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
 
     @Override
     public void copyToDevice(MemorySegment target, MemorySegment source) {
-        MemorySegment host = forDriver(source);
+        MemorySegment host = DeviceMemory.forDriver(source);
         var _ = copied(() -> {
             memory.write(target, host);
             return MemorySegment.NULL;
@@ -306,25 +297,11 @@ public final class CudaBackend implements Backend, JoinableBackend {
 
     @Override
     public void copyToHost(MemorySegment source, MemorySegment target) {
-        MemorySegment host = forDriver(target);
+        MemorySegment host = DeviceMemory.forDriver(target);
         var _ = copied(() -> {
             memory.read(source, host);
             return MemorySegment.NULL;
         });
-    }
-
-    /** Returns host memory for a copy, which the thread of the driver's calls may touch while its owner waits. */
-    @SuppressWarnings("restricted")
-    private static MemorySegment forDriver(MemorySegment host) {
-        Thread caller = Thread.currentThread();
-        if (!caller.isVirtual()
-                || !host.isNative()
-                || !host.isAccessibleBy(caller)
-                || !host.scope().isAlive()) {
-            return host;
-        }
-        MemorySegment open = MemorySegment.ofAddress(host.address()).reinterpret(host.byteSize());
-        return host.isReadOnly() ? open.asReadOnly() : open;
     }
 
     /** Runs what copies or clears; a copy that does not end in time breaks the backend. */
@@ -459,7 +436,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     }
 
     /** Returns whether the backend is not known to have nothing to do on its devices. */
-    private boolean isBusy() {
+    boolean isBusy() {
         return CallerContext.tryKeep(
                 ranks.leader(),
                 kept -> !kept
@@ -468,30 +445,10 @@ public final class CudaBackend implements Backend, JoinableBackend {
                         || lanes.values().stream().anyMatch(CopyLane::isBusy));
     }
 
-    private boolean sharesDeviceWith(CudaBackend other) {
+    /** Returns whether a device has ranks of both backends. */
+    boolean sharesDeviceWith(CudaBackend other) {
         return lanes.keySet().stream()
                 .anyMatch(device -> other.lanes.keySet().stream().anyMatch(one -> one.ordinal() == device.ordinal()));
-    }
-
-    /**
-     * Returns whether a call that frees memory on the backend's devices would wait for work of this backend or of
-     * another.
-     */
-    private boolean wouldWait() {
-        synchronized (LIVING) {
-            return LIVING.stream().anyMatch(other -> sharesDeviceWith(other) && other.isBusy());
-        }
-    }
-
-    /** Returns whether that is to change soon, as the work of other backends ends or times out. */
-    private boolean wouldWaitForSoundBackends() {
-        synchronized (LIVING) {
-            return LIVING.stream()
-                    .anyMatch(other -> !other.equals(this)
-                            && other.failure() == null
-                            && sharesDeviceWith(other)
-                            && other.isBusy());
-        }
     }
 
     /**
@@ -505,63 +462,25 @@ public final class CudaBackend implements Backend, JoinableBackend {
             return;
         }
         if (!CallerContext.tryKeep(ranks.leader(), _ -> jobPeers.leave(pieces))) {
-            synchronized (LIVING) {
-                LIVING.remove(this);
-            }
+            LivingBackends.forget(this);
             LOG.warn("memory of a backend is left to the end of the process, since another process has failed or ended"
                     + " and kernels may still write there");
             return;
         }
-        Waiting.whileBusy(this::wouldWaitForSoundBackends, clock, timeoutNanos);
-        freeClosed();
-        synchronized (LIVING) {
-            if (ProcessFault.isThere()) {
-                LIVING.remove(this);
-                LOG.warn("memory of a backend is left to the end of the process, since a device has failed");
-            }
-            if (LIVING.contains(this)) {
-                LOG.warn("memory of a backend is kept until work that did not end in time has ended");
-            }
-        }
+        LivingBackends.freeInTime(this);
     }
 
-    /**
-     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits
-     * for work of others in this process, of which nobody knows whether it ends.
-     */
-    private static void freeClosed() {
-        UnmadeBackend.sweep();
-        List<CudaBackend> idle;
-        synchronized (LIVING) {
-            if (ProcessFault.isThere()) {
-                return;
-            }
-            idle = LIVING.stream()
-                    .filter(backend -> backend.queue.isClosed() && !backend.wouldWait())
-                    .toList();
-            idle.forEach(LIVING::remove);
-        }
-        for (CudaBackend backend : idle) {
-            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
-            Waiting.whileBusy(() -> !freed.isDone(), backend.clock, backend.timeoutNanos);
-            if (freed.isDone()) {
-                Completions.join(freed);
-            } else {
-                LOG.warn("the driver has not freed the memory of a backend yet; it waits for other work of this"
-                        + " process");
-            }
-        }
+    boolean isClosed() {
+        return queue.isClosed();
     }
 
-    /** Plays a process in which no backend was made yet. */
-    static void forgetAll() {
-        UnmadeBackend.forgetAll();
-        synchronized (LIVING) {
-            LIVING.clear();
-        }
+    /** Waits until something is no longer busy, or the timeout has passed. */
+    void waitWhile(BooleanSupplier busy) {
+        Waiting.whileBusy(busy, clock, timeoutNanos);
     }
 
-    private void free() {
+    /** Frees everything; nothing runs. */
+    void free() {
         boolean sound = lanes.keySet().stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS);
         ranks.leader().tryEnter();
         nccl.free();

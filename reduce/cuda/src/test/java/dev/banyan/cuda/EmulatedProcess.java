@@ -26,6 +26,6 @@ public final class EmulatedProcess {
     private static void forget() {
         ProcessFault.forget();
         PeerTrials.forget();
-        CudaBackend.forgetAll();
+        LivingBackends.forgetAll();
     }
 }

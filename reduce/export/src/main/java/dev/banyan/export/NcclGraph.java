@@ -61,7 +61,7 @@ public record NcclGraph(
     }
 
     /** Returns the number of a device as its driver counts: the number in its name, else its index. */
-    static int number(Machine machine, int device) {
+    public static int number(Machine machine, int device) {
         Matcher name = NUMBERED.matcher(machine.devices().get(device).name());
         return name.matches() ? Integer.parseInt(name.group(1)) : device;
     }

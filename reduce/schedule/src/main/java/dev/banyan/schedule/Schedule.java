@@ -91,7 +91,7 @@ public record Schedule(
 
     /**
      * Returns the same schedule for more or other elements, each range longer by the same factor. The elements of a
-     * schedule from an MSCCL file stand for equal parts of the data; this method makes a schedule that runs at any
+     * schedule from a file stand for equal parts of the data; this method makes a schedule that runs at any
      * multiple of that size.
      *
      * @param newCount elements, as {@link Collective} counts them

@@ -59,7 +59,7 @@ public final class ScheduleTraffic {
 
     /**
      * Returns the bytes of all data: those of the larger of a rank's input and output, as nccl-tests print them. A byte
-     * is an MSCCL chunk where the schedule comes from such a file.
+     * is a part of a chunk where the schedule comes from a plan for MSCCL++.
      */
     public long dataBytes() {
         return dataBytes;

@@ -1,9 +1,10 @@
 package dev.banyan.export.mscclpp;
 
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
+import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
-import dev.banyan.trees.packing.TreePacking;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,13 +37,15 @@ public record ChunkedTrees(Collective collective, int chunks, List<Part> trees) 
      * Rounds shares to the least power of two of chunks with which at most 1% of the rate is lost, or else to 1024.
      *
      * @param trees as {@link dev.banyan.schedule.internal.algorithm.TreeAlgorithm#trees} returns them
-     * @param links the links that the trees load, and their paths
+     * @param network the links that the trees load
+     * @param links paths of pairs that do not take the usual path
      */
-    public static ChunkedTrees of(Collective collective, List<PackedTree> trees, TreePacking links) {
-        double exact = rate(collective, trees, links).doubleValue();
+    public static ChunkedTrees of(
+            Collective collective, List<PackedTree> trees, Network network, List<LogicalLink> links) {
+        double exact = rate(collective, trees, network, links).doubleValue();
         for (int chunks = 1; ; chunks *= 2) {
             ChunkedTrees rounded = of(collective, trees, chunks);
-            if (chunks == MOST_CHUNKS || rounded.rate(links).doubleValue() >= exact * (1 - NEGLIGIBLE)) {
+            if (chunks == MOST_CHUNKS || rounded.rate(network, links).doubleValue() >= exact * (1 - NEGLIGIBLE)) {
                 return rounded;
             }
         }
@@ -55,8 +58,7 @@ public record ChunkedTrees(Collective collective, int chunks, List<Part> trees) 
                 .add(tree));
         List<Part> parts = new ArrayList<>();
         for (List<PackedTree> together : byOwner.values()) {
-            BigFraction whole =
-                    together.stream().map(PackedTree::share).reduce(BigFraction.ZERO, BigFraction::add);
+            BigFraction whole = together.stream().map(PackedTree::share).reduce(BigFraction.ZERO, BigFraction::add);
             BigFraction before = BigFraction.ZERO;
             int first = 0;
             for (PackedTree tree : together) {
@@ -72,10 +74,9 @@ public record ChunkedTrees(Collective collective, int chunks, List<Part> trees) 
     }
 
     /** Returns the rate at which the links are full, as algbw in GB/s. */
-    public BigFraction rate(TreePacking links) {
-        int owners = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER
-                ? links.network().ranks()
-                : 1;
+    public BigFraction rate(Network network, List<LogicalLink> links) {
+        int owners =
+                collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER ? network.ranks() : 1;
         return rate(
                 collective,
                 trees.stream()
@@ -84,12 +85,14 @@ public record ChunkedTrees(Collective collective, int chunks, List<Part> trees) 
                                 part.tree().up(),
                                 part.tree().down()))
                         .toList(),
+                network,
                 links);
     }
 
     /** Returns the same of trees with exact shares. */
-    public static BigFraction rate(Collective collective, List<PackedTree> trees, TreePacking links) {
-        LinkLoads loads = new LinkLoads(links.network(), links.links());
+    public static BigFraction rate(
+            Collective collective, List<PackedTree> trees, Network network, List<LogicalLink> links) {
+        LinkLoads loads = new LinkLoads(network, links);
         for (PackedTree tree : trees) {
             if (collective.reduces()) {
                 loads.addUp(tree.share(), tree.up());

@@ -7,6 +7,7 @@ import dev.banyan.export.mscclpp.MscclppPlan.Gpu;
 import dev.banyan.export.mscclpp.MscclppPlan.Loop;
 import dev.banyan.export.mscclpp.MscclppPlan.Operation;
 import dev.banyan.export.mscclpp.MscclppPlan.Reference;
+import dev.banyan.schedule.type.Collective;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -34,6 +35,11 @@ public final class PlanWriter {
             throw new UncheckedIOException("writing JSON to memory failed", e);
         }
         return text + "\n";
+    }
+
+    /** Returns the name of a collective in the runtime. */
+    public static String label(Collective collective) {
+        return MscclppPlan.label(collective);
     }
 
     private void plan(MscclppPlan plan) throws IOException {

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -146,7 +147,10 @@ public final class TreeCompiler {
     /** Adds a channel at both ends, unless it is there, so that all pairs have their channels in the same order. */
     private void connect(Edge edge) {
         for (int[] end : new int[][] {{edge.from, edge.to}, {edge.to, edge.from}}) {
-            if (channelIndices.get(end[0]).putIfAbsent(edge, channelPeers.get(end[0]).size()) == null) {
+            if (channelIndices
+                            .get(end[0])
+                            .putIfAbsent(edge, channelPeers.get(end[0]).size())
+                    == null) {
                 channelPeers.get(end[0]).add(end[1]);
             }
         }
@@ -219,7 +223,8 @@ public final class TreeCompiler {
     }
 
     private int input(ChunkedTrees.Part part) {
-        return part.first() + (collective == Collective.REDUCE_SCATTER ? part.tree().root() * trees.chunks() : 0);
+        return part.first()
+                + (collective == Collective.REDUCE_SCATTER ? part.tree().root() * trees.chunks() : 0);
     }
 
     private int output(ChunkedTrees.Part part) {
@@ -253,7 +258,9 @@ public final class TreeCompiler {
         private List<Integer> positions(List<Edge> edges, List<Integer> ofBlock) {
             return edges.stream()
                     .map(edge -> {
-                        int at = position(channels, channelIndices.get(rank).get(edge));
+                        int at = position(
+                                channels,
+                                Objects.requireNonNull(channelIndices.get(rank).get(edge)));
                         position(ofBlock, at);
                         return at;
                     })
@@ -271,9 +278,8 @@ public final class TreeCompiler {
                 body.add(Operation.nop());
             }
             boolean own = targets.getFirst().isOwn();
-            String name = sources.size() > 1 || targets.size() > 1
-                    ? targets.size() > 1 ? "res" : "re"
-                    : own ? "copy" : "put";
+            String name =
+                    sources.size() > 1 || targets.size() > 1 ? targets.size() > 1 ? "res" : "re" : own ? "copy" : "put";
             body.add(new Operation(name, List.of(), sources, targets, null));
             List<Operation> signals = synchronisation("signal", positions(to, sending));
             if (!signals.isEmpty()) {

@@ -89,7 +89,9 @@ record JsonTree(Object value) {
 
     List<Integer> numbers(String key) {
         return has(key)
-                ? get(key).array().stream().map(number -> ((Long) number).intValue()).toList()
+                ? get(key).array().stream()
+                        .map(number -> ((Long) number).intValue())
+                        .toList()
                 : List.of();
     }
 
@@ -105,7 +107,10 @@ record JsonTree(Object value) {
             case Map<?, ?> object -> {
                 text.append('{');
                 object.forEach((key, entry) -> {
-                    text.append(text.charAt(text.length() - 1) == '{' ? "" : ",").append('"').append(key).append("\":");
+                    text.append(text.charAt(text.length() - 1) == '{' ? "" : ",")
+                            .append('"')
+                            .append(key)
+                            .append("\":");
                     append(text, entry);
                 });
                 text.append('}');

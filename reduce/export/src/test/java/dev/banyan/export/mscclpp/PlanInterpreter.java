@@ -56,13 +56,22 @@ final class PlanInterpreter {
 
     /** An operation, decoded once; a pipeline has a body and others have none. */
     private record Op(
-            String name, JsonTree json, int[] ids, List<JsonTree> from, List<JsonTree> to, long unit, long chunks, List<Op> body) {
+            String name,
+            JsonTree json,
+            int[] ids,
+            List<JsonTree> from,
+            List<JsonTree> to,
+            long unit,
+            long chunks,
+            List<Op> body) {
         static Op of(JsonTree json) {
             boolean loop = json.has("iter_context");
             return new Op(
                     json.text("name"),
                     json,
-                    json.numbers("channel_ids").stream().mapToInt(Integer::intValue).toArray(),
+                    json.numbers("channel_ids").stream()
+                            .mapToInt(Integer::intValue)
+                            .toArray(),
                     json.list("src_buff"),
                     json.list("dst_buff"),
                     loop ? json.get("iter_context").number("unit_size") : 0,
@@ -201,9 +210,7 @@ final class PlanInterpreter {
             for (int steps = 1 + random.nextInt(12); steps > 0 && next.canGoOn(); steps--) {
                 next.step();
             }
-            require(
-                    failures < all.length || Arrays.stream(all).anyMatch(Block::canGoOn),
-                    "all blocks wait for ever");
+            require(failures < all.length || Arrays.stream(all).anyMatch(Block::canGoOn), "all blocks wait for ever");
         }
         require(
                 Arrays.stream(arrived).flatMapToInt(Arrays::stream).allMatch(count -> count == 0),
@@ -282,7 +289,9 @@ final class PlanInterpreter {
     }
 
     private long sum(int call, int cell) {
-        return IntStream.range(0, ranks).mapToLong(rank -> input(call, rank, cell)).sum();
+        return IntStream.range(0, ranks)
+                .mapToLong(rank -> input(call, rank, cell))
+                .sum();
     }
 
     /** A thread block. */
@@ -349,8 +358,7 @@ final class PlanInterpreter {
                 return false;
             }
             Op operation = current();
-            return !operation.waits()
-                    || Arrays.stream(operation.ids()).allMatch(id -> arrived[rank][channel(id)] > 0);
+            return !operation.waits() || Arrays.stream(operation.ids()).allMatch(id -> arrived[rank][channel(id)] > 0);
         }
 
         private int channel(int id) {
@@ -442,7 +450,12 @@ final class PlanInterpreter {
             for (int i = 0; i < sources.size(); i++) {
                 boolean own = !name.startsWith("rre") || i == 0;
                 require(from.get(i).has("type") == own, "the kind of a source of " + name);
-                require(!name.equals("put") || from.get(i).text("type").equals(from.getFirst().text("type")), "put");
+                require(
+                        !name.equals("put")
+                                || from.get(i)
+                                        .text("type")
+                                        .equals(from.getFirst().text("type")),
+                        "put");
             }
             for (int i = 0; i < targets.size(); i++) {
                 boolean own = name.equals("copy") || (!name.equals("put") && i == 0);
@@ -454,7 +467,8 @@ final class PlanInterpreter {
             targets.forEach(range -> require(range.length() == length, "lengths differ"));
             for (Range range : sources) {
                 require(
-                        unsynchronised.entrySet().stream().noneMatch(e -> e.getValue() && e.getKey().overlaps(range)),
+                        unsynchronised.entrySet().stream()
+                                .noneMatch(e -> e.getValue() && e.getKey().overlaps(range)),
                         "a read follows a write without nop");
             }
             for (Range range : targets) {

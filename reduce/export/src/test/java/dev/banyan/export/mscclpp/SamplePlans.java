@@ -9,14 +9,11 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.trees.balanced.KernighanLin;
-import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
-import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import dev.banyan.trees.ring.RingFinder;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -76,16 +73,12 @@ final class SamplePlans {
 
     static ChunkedTrees rounded(Machine machine, TreeAlgorithm algorithm, Collective collective, int root) {
         List<PackedTree> trees = algorithm.trees(collective, root);
-        return ChunkedTrees.of(collective, trees, links(machine, algorithm, trees, collective, root));
-    }
-
-    private static TreePacking links(
-            Machine machine, TreeAlgorithm algorithm, List<PackedTree> trees, Collective collective, int root) {
         if (algorithm instanceof PackedAlgorithm packed) {
-            return packed.packing(collective, root);
+            TreePacking packing = packed.packing(collective, root);
+            return ChunkedTrees.of(collective, trees, packing.network(), packing.links());
         }
-        Network all = Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
-        Bound bound = AllReducePacking.of(Network.of(machine)).bound();
-        return new TreePacking(Objects.requireNonNull(all), trees, bound.gbs(), bound, List.of());
+        Network all =
+                Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
+        return ChunkedTrees.of(collective, trees, all, List.of());
     }
 }

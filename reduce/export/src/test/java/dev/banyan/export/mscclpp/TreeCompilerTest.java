@@ -3,9 +3,9 @@ package dev.banyan.export.mscclpp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.topology.Machine;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -15,30 +15,33 @@ class TreeCompilerTest {
     private static final int LAUNCHES = 3;
 
     @Test
-    void everyPlanRuns() {
-        run(1);
+    void plansRun() {
+        List<Machine> machines = Stream.of("p3.16xlarge", "p3.8xlarge", "pcie-8", "mi300x8", "gb200-tray")
+                .map(Machine::preset)
+                .toList();
+        assertThat(run(machines, 3)).isEqualTo(5 * 4 * 4 * 2);
     }
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
-    void everyPlanRunsInManyOrders() {
-        run(100);
+    @Timeout(7200)
+    void allPlansRunInManyOrders() {
+        assertThat(run(SamplePlans.machines(), 100)).isGreaterThan(500);
     }
 
     /** Runs each plan with the least message, of one unit, and with units and chunks that end apart. */
-    private static void run(int ordersOfEachSize) {
-        List<String> refusals = new ArrayList<>();
+    private static int run(List<Machine> machines, int ordersOfEachSize) {
         int[] plans = new int[1];
-        for (Machine machine : SamplePlans.machines()) {
-            System.out.println(java.time.LocalTime.now() + " " + machine.name() + " " + plans[0]); System.out.flush();
+        for (Machine machine : machines) {
             SamplePlans.forEach(
                     machine,
                     sample -> {
                         plans[0]++;
                         JsonTree plan = JsonTree.parse(PlanWriter.write(sample.plan()));
                         long least = sample.plan().minBytes();
-                        long uneven = Math.min(least * (96 << 10) / MscclppPlan.ALIGNMENT, sample.plan().maxBytes());
+                        long uneven = Math.min(
+                                least * (96 << 10) / MscclppPlan.ALIGNMENT,
+                                sample.plan().maxBytes());
                         LongStream.of(least, uneven / least * least).forEach(bytes -> {
                             for (int seed = 0; seed < ordersOfEachSize; seed++) {
                                 try {
@@ -49,9 +52,9 @@ class TreeCompilerTest {
                             }
                         });
                     },
-                    refusals::add);
+                    // Around DGX-2's switches trees are stars, whose roots have more channels than a block may have.
+                    refusal -> assertThat(refusal).startsWith("dgx-2 packing"));
         }
-        System.out.println(plans[0] + " plans, refused " + refusals);
-        assertThat(plans[0]).isGreaterThan(400);
+        return plans[0];
     }
 }

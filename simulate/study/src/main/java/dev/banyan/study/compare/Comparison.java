@@ -112,9 +112,15 @@ public record Comparison(
      *
      * @param relays devices of the whole machine that may forward
      * @param imported schedules of others for as many ranks
+     * @param rings rings of others over the same devices
      * @param onStep called {@link #STEPS} times
      */
-    public static Comparison of(ChosenMachine chosen, int[] relays, List<ImportedSchedule> imported, Runnable onStep) {
+    public static Comparison of(
+            ChosenMachine chosen,
+            int[] relays,
+            List<ImportedSchedule> imported,
+            List<ImportedRings> rings,
+            Runnable onStep) {
         Network network = chosen.network(relays);
         Bound bound = AllReducePacking.of(network).bound();
         Bound alone = relays.length == 0
@@ -138,6 +144,9 @@ public record Comparison(
         rows.add(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
+        }
+        for (ImportedRings ring : rings) {
+            rows.add(ring.row(free("nccl file", rows), bound.gbs()));
         }
         return new Comparison(
                 chosen.machine().name(),

@@ -1,5 +1,11 @@
 package dev.banyan.study.diagnosis;
 
+import dev.banyan.export.RingChannels;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.ring.RingSet;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
 /**
  * Something that is worth trying.
  *
@@ -7,6 +13,16 @@ package dev.banyan.study.diagnosis;
  * @param reason why it could help, as part of a sentence
  */
 public record Advice(String change, String reason) {
+    /** Returns the advice to give NCCL Banyan's rings, unless every ring is as good or none joins the devices. */
+    static Optional<Advice> export(Machine machine) {
+        return RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
+                .map(rings -> RingChannels.of(rings, 2))
+                .filter(channels -> !channels.anyOrderIsAsGood())
+                .map(_ -> new Advice(
+                        "NCCL_GRAPH_FILE=graph.xml, as banyan export --for nccl -o graph.xml writes it",
+                        "it gives NCCL the best rings of these links in place of those that its search finds"));
+    }
+
     @Override
     public String toString() {
         return change + ": " + reason;

@@ -73,6 +73,8 @@ final class Guesses {
     }
 
     private void links() {
+        Advice.export(measured.setting().machine())
+                .ifPresent(export -> advice.add(new Advice(export.change(), GUESS + export.reason())));
         boolean expectsReduction = measured.compared().rows().stream()
                 .anyMatch(row -> row.predicted().protocol() == Protocol.NVLS);
         if (expectsReduction && log.flatMap(NcclLog::nvls).isEmpty()) {

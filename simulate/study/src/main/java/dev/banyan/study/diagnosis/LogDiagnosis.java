@@ -29,7 +29,7 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
         List<String> findings = new ArrayList<>();
         List<Advice> advice = new ArrayList<>();
         log.version().ifPresent(version -> findings.add("NCCL " + version + ", " + log.ranks() + " ranks"));
-        rings(log, machine, findings);
+        rings(log, machine, findings, advice);
         hops(log, findings);
         disabled(log, findings, advice);
         settings(log, findings, advice);
@@ -44,7 +44,7 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
         return new LogDiagnosis(log.source(), List.copyOf(findings), List.copyOf(advice));
     }
 
-    private static void rings(NcclLog log, @Nullable Machine machine, List<String> findings) {
+    private static void rings(NcclLog log, @Nullable Machine machine, List<String> findings, List<Advice> advice) {
         if (log.rings().isEmpty()) {
             return;
         }
@@ -69,6 +69,9 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
                     pcie.isEmpty()
                             ? "All neighbours in its rings are joined by NVLink, if ranks are in the order of devices"
                             : "The rings cross " + some(pcie) + " by PCIe, if ranks are in the order of devices");
+            if (!pcie.isEmpty()) {
+                Advice.export(machine).ifPresent(advice::add);
+            }
         }
     }
 

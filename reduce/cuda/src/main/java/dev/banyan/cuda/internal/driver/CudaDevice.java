@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One GPU: its primary context, which the process shares, and the kernels that were loaded into it. {@link #enter},
- * {@link #tryEnter}, {@link #function}, {@link #fault} and {@link #isFaulty} are safe for use from any thread; the
- * others are used by one thread at a time.
+ * {@link #tryEnter}, {@link #allocate}, {@link #function}, {@link #fault} and {@link #isFaulty} are safe for use from
+ * any thread; the others are used by one thread at a time.
  */
 public final class CudaDevice implements AutoCloseable {
     /** The compute capability of Volta, the first with the instructions that the kernels use. */
@@ -128,14 +128,27 @@ public final class CudaDevice implements AutoCloseable {
     }
 
     /**
+     * Allocates memory. The calling thread's driver calls then go to this device, as after {@link #enter}.
+     *
+     * @param bytes its length
+     * @param purpose what it is for, for messages, e.g. {@code  for tables}; may be empty
+     */
+    public DeviceAddress allocate(long bytes, String purpose) {
+        enter();
+        DeviceAddress address = new DeviceAddress();
+        Cuda.check(
+                JCudaDriver.cuMemAlloc(address, bytes),
+                "cuMemAlloc of " + bytes + " bytes" + purpose + " on device " + ordinal);
+        return address;
+    }
+
+    /**
      * Allocates the word that {@link #one} is the address of.
      *
      * @param setting sets it to 1
      */
     public void makeOne(Consumer<DeviceAddress> setting) {
-        enter();
-        DeviceAddress word = new DeviceAddress();
-        Cuda.check(JCudaDriver.cuMemAlloc(word, 4), "cuMemAlloc of 4 bytes on device " + ordinal);
+        DeviceAddress word = allocate(4, "");
         one = word;
         setting.accept(word);
     }

@@ -39,9 +39,7 @@ public final class DriverObjects {
 
     /** Returns memory of the device. Its contents are undefined. */
     public DeviceAddress memory(long bytes) {
-        device.enter();
-        DeviceAddress address = new DeviceAddress();
-        check(JCudaDriver.cuMemAlloc(address, bytes), "cuMemAlloc of " + bytes + " bytes");
+        DeviceAddress address = device.allocate(bytes, "");
         frees.push(() -> JCudaDriver.cuMemFree(address));
         return address;
     }

@@ -1,5 +1,4 @@
-/** Backends whose ranks several processes hold: their devices, the memory that they open to each other, and how they
- * end. */
+/** Backends whose ranks several processes hold: their devices, and the memory that they open to each other. */
 @NullMarked
 package dev.banyan.cuda.internal.job;
 

@@ -1,7 +1,6 @@
 package dev.banyan.cuda.internal.launch;
 
 import dev.banyan.cuda.internal.driver.CaptureMode;
-import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.driver.Waiting;
@@ -43,10 +42,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use from any thread.
  */
 final class Runs {
-    private static final long FAULTS_ASKED_NANOS = 1_000_000;
-
     private final CudaDevice first;
-    private final Set<CudaDevice> devices;
+    private final DeviceFaults faults;
     private final long timeoutNanos;
     private final LongSupplier clock;
     private final BooleanSupplier busy;
@@ -62,8 +59,6 @@ final class Runs {
     private long firstSince;
     /** The same by {@link System#nanoTime()}, whatever the clock is. */
     private long firstBegun;
-    /** The time when the devices were last asked for faults, by {@link System#nanoTime()}. */
-    private long faultsAsked = System.nanoTime();
 
     /** The number of runs that were added. */
     private long started;
@@ -97,7 +92,7 @@ final class Runs {
         this.jobPeers = jobPeers;
         this.threads = threads;
         this.first = first;
-        this.devices = devices;
+        faults = new DeviceFaults(devices);
         this.timeoutNanos = timeoutNanos;
         this.clock = clock;
         this.busy = busy;
@@ -225,7 +220,7 @@ final class Runs {
     }
 
     private boolean isStreamBusy() {
-        return faulty() == null && busy.getAsBoolean();
+        return !faults.areThere() && busy.getAsBoolean();
     }
 
     /**
@@ -321,14 +316,14 @@ final class Runs {
             } else if (result == CUresult.CUDA_ERROR_NOT_READY) {
                 boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
                 RuntimeException lost = lost(run);
-                if (isFaulty(late)) {
-                    reason = failed(run, CUresult.CUDA_ERROR_LAUNCH_FAILED);
+                if (faults.isKnown(late)) {
+                    reason = faults.failed(run, CUresult.CUDA_ERROR_LAUNCH_FAILED);
                 } else if ((late || lost != null) && !run.stop()) {
-                    reason = lost == null ? late(run) : lost;
+                    reason = lost == null ? faults.late(run, timeoutNanos) : lost;
                 }
             } else {
-                RuntimeException stopped = isFaulty(true) ? null : stopped(run);
-                reason = stopped == null ? failed(run, result) : stopped;
+                RuntimeException stopped = faults.isKnown(true) ? null : stopped(run);
+                reason = stopped == null ? faults.failed(run, result) : stopped;
             }
         } finally {
             lock.unlock();
@@ -363,26 +358,16 @@ final class Runs {
     /** Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. */
     private int result(Run run) {
         int result = run.result();
-        return result == CUresult.CUDA_SUCCESS && isFaulty(true) ? CUresult.CUDA_ERROR_LAUNCH_FAILED : result;
+        return result == CUresult.CUDA_SUCCESS && faults.isKnown(true) ? CUresult.CUDA_ERROR_LAUNCH_FAILED : result;
     }
 
     /**
-     * Returns whether a device is known to have a fault.
+     * Returns what to report for an error of the driver: the fault of a device if there is one and no run has failed.
      *
-     * @param now whether they are asked even if they were a short while ago
+     * @param failing says what failed on a faulty device; null for the message of the error
      */
-    private boolean isFaulty(boolean now) {
-        long time = System.nanoTime();
-        if (!now && time - faultsAsked < FAULTS_ASKED_NANOS) {
-            return false;
-        }
-        faultsAsked = time;
-        for (CudaDevice device : devices) {
-            if (device.isFaulty()) {
-                return true;
-            }
-        }
-        return false;
+    CudaException explain(CudaException error, @Nullable Function<CudaDevice, String> failing) {
+        return failure() == null ? faults.explain(error, failing) : error;
     }
 
     /** Fails all runs that have not ended; no further one is launched. */
@@ -401,73 +386,6 @@ final class Runs {
         }
         jobPeers.fail();
         failing.forEach(run -> run.completion().ended(reason));
-    }
-
-    /**
-     * Returns what to report for an error of the driver: the fault of a device if there is one.
-     *
-     * @param failing says what failed on a faulty device; null for the message of the error
-     */
-    CudaException explain(CudaException error, @Nullable Function<CudaDevice, String> failing) {
-        Faulty faulty = faulty();
-        if (faulty == null || failure() != null) {
-            return error;
-        }
-        return fault(
-                faulty,
-                failing == null
-                        ? String.valueOf(error.getMessage())
-                        : failing.apply(faulty.device()) + ": " + Cuda.name(faulty.error()));
-    }
-
-    /** A device and its error. */
-    private record Faulty(CudaDevice device, int error) {}
-
-    private @Nullable Faulty faulty() {
-        for (CudaDevice device : devices) {
-            int fault = device.fault();
-            if (fault != CUresult.CUDA_SUCCESS) {
-                return new Faulty(device, fault);
-            }
-        }
-        return null;
-    }
-
-    private void noteFault() {
-        Faulty faulty = faulty();
-        if (faulty != null) {
-            note(faulty);
-        }
-    }
-
-    private static void note(Faulty faulty) {
-        ProcessFault.note("device " + faulty.device().ordinal() + " failed with " + Cuda.name(faulty.error()));
-    }
-
-    /** A fault of a device, after which the process must end. */
-    private static CudaException fault(Faulty faulty, String what) {
-        note(faulty);
-        return new CudaException(what + "; " + ProcessFault.REMEDY + ", without that device if it is lost");
-    }
-
-    private CollectiveTimeoutException late(Run run) {
-        Run.Unfinished step = run.firstUnfinished(null);
-        return new CollectiveTimeoutException(run.name() + " did not end within "
-                + Math.ceilDiv(timeoutNanos, 1_000_000) + " ms: device "
-                + step.device().ordinal() + " has not done " + step.step()
-                + "; create a new communicator, or allow more time by BANYAN_TIMEOUT_MS");
-    }
-
-    private CudaException failed(Run run, int result) {
-        Faulty faulty = faulty();
-        if (faulty != null) {
-            return fault(faulty, failing(run, faulty.device()) + ": " + Cuda.name(faulty.error()));
-        }
-        return new CudaException(failing(run, null) + ": " + Cuda.name(result) + "; create a new communicator");
-    }
-
-    private static String failing(Run run, @Nullable CudaDevice wanted) {
-        return run.firstUnfinished(wanted).failing(run.name());
     }
 
     /**
@@ -495,7 +413,7 @@ final class Runs {
             lock.unlock();
         }
         unwatched.join();
-        noteFault();
+        faults.note();
         if (late || ProcessFault.isThere()) {
             return;
         }

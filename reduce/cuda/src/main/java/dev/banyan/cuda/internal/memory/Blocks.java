@@ -40,11 +40,7 @@ public final class Blocks {
             }
         }
         long length = rounded(bytes);
-        device.enter();
-        DeviceAddress address = new DeviceAddress();
-        Cuda.check(
-                JCudaDriver.cuMemAlloc(address, length),
-                "cuMemAlloc of " + length + " bytes for receive buffers on device " + device.ordinal());
+        DeviceAddress address = device.allocate(length, " for receive buffers");
         blocks.add(new Block(address, length));
         return address.value();
     }

@@ -79,11 +79,7 @@ public final class DeviceMemory {
     private long allocated(int rank, long bytes) {
         freeKept();
         CudaDevice device = ranks.get(rank);
-        device.enter();
-        DeviceAddress address = new DeviceAddress();
-        Cuda.check(
-                JCudaDriver.cuMemAlloc(address, bytes),
-                "cuMemAlloc of " + bytes + " bytes on device " + device.ordinal());
+        DeviceAddress address = device.allocate(bytes, "");
         allocations.put(address.value(), new Allocation(device, bytes));
         CopyLane.of(device, lanes).clear(address, bytes);
         return address.value();
@@ -133,6 +129,20 @@ public final class DeviceMemory {
         if (target.byteSize() > 0) {
             CopyLane.of(owner(source), lanes).read(source.address(), target);
         }
+    }
+
+    /** Returns host memory for a copy, which the thread of the driver's calls may touch while its owner waits. */
+    @SuppressWarnings("restricted")
+    public static MemorySegment forDriver(MemorySegment host) {
+        Thread caller = Thread.currentThread();
+        if (!caller.isVirtual()
+                || !host.isNative()
+                || !host.isAccessibleBy(caller)
+                || !host.scope().isAlive()) {
+            return host;
+        }
+        MemorySegment open = MemorySegment.ofAddress(host.address()).reinterpret(host.byteSize());
+        return host.isReadOnly() ? open.asReadOnly() : open;
     }
 
     private static void checkLengths(MemorySegment device, MemorySegment host) {

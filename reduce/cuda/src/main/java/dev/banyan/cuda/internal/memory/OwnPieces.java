@@ -27,11 +27,7 @@ public final class OwnPieces implements ProgramPieces {
     @Override
     public synchronized int add(int place, long bytes, boolean lines) {
         CudaDevice device = ranks.at(place);
-        device.enter();
-        DeviceAddress address = new DeviceAddress();
-        Cuda.check(
-                JCudaDriver.cuMemAlloc(address, bytes),
-                "cuMemAlloc of " + bytes + " bytes for device programs on device " + device.ordinal());
+        DeviceAddress address = device.allocate(bytes, " for device programs");
         pieces.add(new Piece(device, address, bytes, lines));
         CopyLane.of(device, lanes).clear(address, bytes);
         return pieces.size() - 1;

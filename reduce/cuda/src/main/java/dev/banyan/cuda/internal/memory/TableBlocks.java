@@ -1,6 +1,5 @@
 package dev.banyan.cuda.internal.memory;
 
-import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
 import java.util.ArrayDeque;
@@ -33,12 +32,7 @@ public final class TableBlocks {
         if (spare != null) {
             return spare;
         }
-        device.enter();
-        DeviceAddress address = new DeviceAddress();
-        Cuda.check(
-                JCudaDriver.cuMemAlloc(address, length),
-                "cuMemAlloc of " + length + " bytes for a table on device " + device.ordinal());
-        Block block = new Block(device, address, length);
+        Block block = new Block(device, device.allocate(length, " for a table"), length);
         all.add(block);
         return block;
     }

@@ -7,7 +7,6 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * Writes the kernel that interprets {@linkplain ProgramTable device programs}. A block has workers, of which the first
@@ -24,6 +23,7 @@ final class ProgramPtx {
     private final Kernel.Program kernel;
     private final ProgramRegisters registers;
     private final ProgramStop stop;
+    private final ProgramCalls calls;
     private final String loopsEnd = text.label("loops_end");
     private final String left = text.label("left");
 
@@ -31,6 +31,7 @@ final class ProgramPtx {
         this.kernel = kernel;
         registers = new ProgramRegisters(text);
         stop = new ProgramStop(text, registers);
+        calls = new ProgramCalls(text, registers, loopsEnd);
     }
 
     String text() {
@@ -60,7 +61,7 @@ final class ProgramPtx {
         String call = text.label("call");
         String callEnd = text.label("call_end");
         text.place(call);
-        beginCall();
+        calls.begin();
         String next = text.emit(LONG, "ld.global.u64", "[" + registers.head + "+" + ProgramTable.HEAD_BYTES + "]");
         text.emit("bar.sync 0");
         String loop = text.label("loop");
@@ -102,41 +103,7 @@ final class ProgramPtx {
         text.emit("sub.u32 " + registers.loops + ", " + registers.loops + ", 1");
         text.emit("bra " + loop);
         text.place(callEnd);
-        endCall(call);
-    }
-
-    // ---- Calls of a batch ----
-
-    /** Finds the records of this block; a call may have fewer blocks than the grid. */
-    private void beginCall() {
-        text.scope(() -> {
-            String single = text.emit(PREDICATE, "setp.eq.u64", registers.call, 0);
-            text.emit("@" + single + " ld.param.u64 " + registers.table + ", [table]");
-            text.emit("@" + single + " ld.param.u64 " + registers.base + ", [base]");
-            text.emit("@!" + single + " ld.global.u64 " + registers.table + ", [" + registers.call + "+"
-                    + ProgramCall.TABLE + "]");
-            text.emit("@!" + single + " ld.global.u64 " + registers.base + ", [" + registers.call + "+"
-                    + ProgramCall.BASE + "]");
-            String block = text.emit(WORD, "mov.u32", "%ctaid.x");
-            String blocks = text.emit(WORD, "ld.global.u32", "[" + registers.table + "]");
-            text.emit("mov.u32 " + registers.loops + ", 0");
-            text.emit("mov.u64 " + registers.head + ", " + registers.table);
-            String inside = text.emit(PREDICATE, "setp.lt.u32", block, blocks);
-            text.emit("@" + inside + " mad.wide.u32 " + registers.head + ", " + block + ", " + ProgramTable.BLOCK_BYTES
-                    + ", " + registers.table);
-            text.emit("@" + inside + " ld.global.u32 " + registers.loops + ", [" + registers.head + "+"
-                    + (ProgramTable.HEAD_BYTES + 8) + "]");
-        });
-    }
-
-    /** Goes on with the next call, whose buffers and records take the place of this one's in shared memory. */
-    private void endCall(String call) {
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), loopsEnd);
-        text.emit("sub.u32 " + registers.calls + ", " + registers.calls + ", 1");
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u32", registers.calls, 0), loopsEnd);
-        text.emit("add.u64 " + registers.call + ", " + registers.call + ", " + ProgramCall.BYTES);
-        text.emit("bar.sync 0");
-        text.emit("bra " + call);
+        calls.end(call);
     }
 
     /** The registers of a lane of the first warp, which waits for a flag in each slice. */
@@ -350,8 +317,8 @@ final class ProgramPtx {
         String call = text.label("post_call");
         String callEnd = text.label("post_call_end");
         text.place(call);
-        beginCall();
-        keepBuffers(lane, first);
+        calls.begin();
+        calls.keepBuffers(lane, first);
         text.emit("bar.sync 0");
         String loop = text.label("post_loop");
         String slice = text.label("post_slice");
@@ -391,7 +358,7 @@ final class ProgramPtx {
         text.emit("sub.u32 " + registers.loops + ", " + registers.loops + ", 1");
         text.emit("bra " + loop);
         text.place(callEnd);
-        endCall(call);
+        calls.end(call);
     }
 
     /** The fence also orders what other threads of the block did before the barrier. */
@@ -404,34 +371,6 @@ final class ProgramPtx {
         text.emit(guard + "st.shared.u32 [" + ProgramRegisters.STOP + "], 0");
         String now = text.emit(LONG, "mov.u64", "%globaltimer");
         text.emit(guard + "st.shared.u64 [" + ProgramRegisters.BEGIN + "], " + now);
-    }
-
-    /** Copies the addresses of buffers into shared memory, from parameters by the first lane or from a batch by all. */
-    private void keepBuffers(String lane, String first) {
-        String fromParameters = text.label("buffers_of_parameters");
-        String kept = text.label("buffers_kept");
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), fromParameters);
-        text.scope(() -> {
-            String from = text.emit(LONG, "mad.wide.u32", lane, 8, registers.call);
-            String buffer = text.emit(LONG, "ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
-            String buffers = text.emit(WORD, "mov.u32", ProgramRegisters.BUFFERS);
-            String to = text.emit(WORD, "mad.lo.u32", lane, 8, buffers);
-            text.emit("st.shared.u64 [" + to + "], " + buffer);
-        });
-        text.emit("bra " + kept);
-        text.place(fromParameters);
-        String guard = "@" + first + " ";
-        for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer += 2) {
-            int even = buffer;
-            text.scope(() -> {
-                List<String> pair = IntStream.of(even, even + 1)
-                        .mapToObj(number -> text.emit(LONG, "ld.param.u64", "[buffer" + number + "]"))
-                        .toList();
-                text.emit(guard + "st.shared.v2.u64 [" + ProgramRegisters.BUFFERS + "+" + 8 * even + "], {"
-                        + String.join(", ", pair) + "}");
-            });
-        }
-        text.place(kept);
     }
 
     // ---- The end ----

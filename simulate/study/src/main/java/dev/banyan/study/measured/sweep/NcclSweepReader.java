@@ -71,8 +71,8 @@ public final class NcclSweepReader {
             String text = lines.lines().get(line);
             String low = text.strip().toLowerCase(Locale.ROOT);
             if (low.startsWith("size") && low.contains(",")) {
-                return apart(commas(
-                        line, Lines.cells(low).stream().map(Word::text).toList()));
+                return apart(
+                        commas(line, Lines.cells(low).stream().map(Word::text).toList()));
             }
             line(line, LauncherPrefix.blanked(text.stripLeading().startsWith("|") ? text.replace('|', ' ') : text));
         }

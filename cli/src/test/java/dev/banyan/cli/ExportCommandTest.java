@@ -1,0 +1,103 @@
+package dev.banyan.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ExportCommandTest {
+    @TempDir
+    private Path folder;
+
+    @Test
+    void aGraphFileIsWrittenAndReadBack() {
+        Path file = folder.resolve("graph.xml");
+        CommandRun written = CommandRun.of("export --for nccl -m p3.16xlarge -o " + file);
+        assertThat(written.err()).isEmpty();
+        assertThat(written.out())
+                .contains("6 channels of 25 GB/s between 8 GPUs", "150 GB/s busbw", "export NCCL_GRAPH_FILE=" + file);
+        CommandRun read = CommandRun.of("compare -m p3.16xlarge --schedule " + file);
+        assertThat(read.out()).containsPattern("nccl file +85.714 +1.000 +7 +6");
+        CommandRun other = CommandRun.of("compare -m p3.16xlarge --devices 0-3 --schedule " + file);
+        assertThat(other.status()).isNotZero();
+        assertThat(other.err()).contains("is for the devices [0, 1, 2, 3, 4, 5, 6, 7]", "--devices");
+    }
+
+    @Test
+    void withoutAFileRemarksGoToStandardError() {
+        CommandRun run = CommandRun.of("export --for nccl -m pcie-8 --devices 0-3,5 --nccl 2.27.5");
+        assertThat(run.status()).isZero();
+        assertThat(run.out())
+                .startsWith("<graphs version=\"1\">")
+                .endsWith("</graphs>\n")
+                .contains("dev=\"0x5\"");
+        assertThat(run.err()).contains("Expected gain of large calls", "$PWD/graph.xml", "NCCL_P2P_LEVEL=SYS");
+    }
+
+    @Test
+    void aroundSwitchesNothingIsWrittenUnlessForced() {
+        CommandRun run = CommandRun.of("export --for nccl -m dgx-a100");
+        assertThat(run.status()).isNotZero();
+        assertThat(run.out()).isEmpty();
+        assertThat(run.err()).contains("nothing is written: every ring is as good", "--force");
+        assertThat(CommandRun.of("export --for nccl -m dgx-a100 --force").out()).startsWith("<graphs");
+    }
+
+    @Test
+    void ringsThatLeaveNvlinkAreNamed() throws IOException {
+        Path file = folder.resolve("graph.xml");
+        Files.writeString(file, """
+            <graphs version="1">
+              <graph id="0" pattern="4" nchannels="1" speedintra="20" typeintra="NVL">
+                <channel>
+                  <gpu rank="0" dev="0"/>
+                  <gpu rank="1" dev="1"/>
+                  <gpu rank="4" dev="4"/>
+                  <gpu rank="6" dev="6"/>
+                </channel>
+              </graph>
+            </graphs>
+            """);
+        assertThat(CommandRun.of("compare -m p3.16xlarge --devices 0,1,4,6 --schedule " + file)
+                        .out())
+                .contains("channel 0 crosses GPU1-GPU4 by PCIe", "Banyan's rings carry");
+    }
+
+    @Test
+    void variablesOfRcclAreLinesForAShell() {
+        CommandRun run = CommandRun.of("export --for rccl -m mi250x8");
+        assertThat(run.out().lines().toList()).hasSize(2).first().asString().startsWith("export NCCL_RINGS=\"0 1 ");
+        assertThat(run.out()).contains("# export RCCL_TREES=\"(");
+        assertThat(CommandRun.of("export --for rccl -m mi250x8 --devices 2-7").out())
+                .doesNotContain("RCCL_TREES");
+    }
+
+    @Test
+    void aSetOfPlansIsWrittenWithItsPython() throws IOException {
+        Path plans = folder.resolve("plans");
+        CommandRun run = CommandRun.of("export --for mscclpp -m p3.16xlarge --folder " + plans);
+        assertThat(run.status()).isZero();
+        assertThat(run.out()).contains("256 equal chunks lose 0.4%");
+        assertThat(Files.readString(plans.resolve("banyan_plans.py")))
+                .contains("def register(rank):", "\"packing.json\"", "request.world_size == 8");
+        for (String plan : List.of("single-tree", "packing")) {
+            CommandRun read = CommandRun.of("compare -m p3.16xlarge --schedule " + plans.resolve(plan + ".json"));
+            assertThat(read.err()).isEmpty();
+            assertThat(read.out()).contains("banyan-p3-16xlarge-" + plan + "-all_reduce");
+        }
+    }
+
+    @Test
+    void onePlanGoesToStandardOutput() {
+        String export = "export --for mscclpp -m p3.8xlarge -a ring --collective ";
+        assertThat(CommandRun.of(export + "broadcast --root 2").out()).startsWith("{\"name\":\"banyan-p3-8xlarge-ring");
+        assertThat(CommandRun.of(export + "reduce_scatter --out-of-place").out())
+                .contains("\"collective\":\"reducescatter\"", "\"inplace\":false");
+        assertThat(CommandRun.of("export --for mscclpp -m dgx-2 -a packing").err())
+                .contains("more than 9 children");
+    }
+}
