@@ -1,5 +1,6 @@
 package dev.banyan.cli.calibrate;
 
+import dev.banyan.InputException;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.cli.output.RunContext;
@@ -9,9 +10,13 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.ComparedSweep;
-import dev.banyan.study.measured.NcclSweepReader;
+import dev.banyan.study.measured.NcclLog;
+import dev.banyan.study.measured.NcclLogReader;
+import dev.banyan.study.measured.OwnSweep;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.PublishedSweeps;
+import dev.banyan.study.measured.sweep.MeasuredSweep;
+import dev.banyan.study.measured.sweep.NcclSweepReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -44,19 +49,25 @@ public final class SweepOptions extends OptionGroup {
             description = "Profile to simulate with (default: the built-in one that fits the machine).")
     private @Nullable Profile profile;
 
-    @Option(names = "--collective", description = "What a file of your own measured (default: all_reduce).")
-    private Collective collective = Collective.ALL_REDUCE;
+    @Option(
+            names = "--collective",
+            description = "What a file of your own measured (default: what the file says, else all_reduce).")
+    private @Nullable Collective collective;
 
     @Option(
             names = "--devices-per-process",
             paramLabel = "N",
-            description = "How many devices one process drove in it: -g times -t of nccl-tests (default: all).")
+            description =
+                    "How many devices one process drove in it: -g times -t of nccl-tests (default: what the file says,"
+                            + " else 1).")
     private @Nullable Integer devicesPerProcess;
 
     @Option(
             names = "--transport",
-            description = "peer, or host where NCCL had neither NVLink nor peer access (default: peer).")
-    private LinkUse transport = LinkUse.peer;
+            description =
+                    "peer, or host where NCCL had neither NVLink nor peer access (default: what the log of NCCL says,"
+                            + " else what the machine has).")
+    private @Nullable LinkUse transport;
 
     /** The values of {@code --transport}. */
     enum LinkUse {
@@ -89,10 +100,11 @@ public final class SweepOptions extends OptionGroup {
     /**
      * Reads the sweeps.
      *
+     * @param log what NCCL printed in the same run; null to take what the files themselves hold
      * @throws ParameterException if the options make no sense
      * @throws IllegalStateException if there is no sweep
      */
-    public Found read() {
+    public Found read(@Nullable NcclLog log) {
         Optional<ChosenMachine> own = Optional.empty();
         if (given("--machine") || given("--collective") || given("--devices-per-process") || given("--transport")) {
             own = Optional.of(machine.choose(2));
@@ -102,22 +114,52 @@ public final class SweepOptions extends OptionGroup {
         }
         List<ComparedSweep> found = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();
+        List<InputException> refused = new ArrayList<>();
         for (Path file : files()) {
             String name = String.valueOf(file.getFileName());
-            Optional<PublishedSweep> setting =
-                    own.isPresent() ? Optional.of(setting(name, own.get())) : PublishedSweeps.find(name);
-            if (setting.isPresent()) {
-                Profile by = profile == null ? Profiles.of(setting.get().machine()) : profile;
-                found.add(ComparedSweep.of(setting.get(), NcclSweepReader.read(file), by));
-            } else {
+            Optional<PublishedSweep> published = own.isPresent() ? Optional.empty() : PublishedSweeps.find(name);
+            if (own.isEmpty() && published.isEmpty()) {
                 leftOut.add(name + ": " + PublishedSweeps.leftOut(name).orElseGet(() -> unknown(file)));
+                continue;
             }
+            try {
+                for (MeasuredSweep sweep : NcclSweepReader.read(file)) {
+                    found.add(compared(file, sweep, own, published, log));
+                }
+            } catch (InputException e) {
+                refused.add(e);
+                leftOut.add(e.getMessage());
+            }
+        }
+        if (found.isEmpty() && !refused.isEmpty()) {
+            throw refused.getFirst();
         }
         if (found.isEmpty()) {
             throw new IllegalStateException("nothing to compare; name files of nccl-tests by --sweeps"
                     + (leftOut.isEmpty() ? "" : "; left out: " + String.join("; ", leftOut)));
         }
         return new Found(found, leftOut, own);
+    }
+
+    private ComparedSweep compared(
+            Path file,
+            MeasuredSweep sweep,
+            Optional<ChosenMachine> own,
+            Optional<PublishedSweep> published,
+            @Nullable NcclLog log) {
+        Optional<NcclLog> known = log != null ? Optional.of(log) : NcclLogReader.find(file);
+        PublishedSweep setting = published.orElseGet(() -> OwnSweep.of(
+                String.valueOf(file.getFileName()) + (sweep.isAlone() ? "" : ":" + sweep.line()),
+                sweep,
+                own.orElseThrow().machine(),
+                new OwnSweep.Stated(
+                        Optional.ofNullable(collective),
+                        Optional.ofNullable(devicesPerProcess),
+                        Optional.ofNullable(transport).map(use -> use.transport),
+                        given("--devices"),
+                        known)));
+        Profile by = profile == null ? Profiles.of(setting.machine()) : profile;
+        return ComparedSweep.of(setting, sweep, by, known);
     }
 
     private boolean given(String option) {
@@ -130,18 +172,6 @@ public final class SweepOptions extends OptionGroup {
             throw wrong("--devices-per-process is " + devicesPerProcess + "; "
                     + chosen.machine().name() + " has " + most + " devices");
         }
-    }
-
-    private PublishedSweep setting(String file, ChosenMachine chosen) {
-        return new PublishedSweep(
-                file,
-                chosen.machine(),
-                transport.transport,
-                collective,
-                devicesPerProcess == null ? chosen.machine().size() : devicesPerProcess,
-                Optional.empty(),
-                "own measurement",
-                "");
     }
 
     private String unknown(Path file) {

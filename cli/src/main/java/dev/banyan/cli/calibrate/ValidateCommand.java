@@ -36,7 +36,7 @@ public final class ValidateCommand extends ReportCommand {
 
     @Override
     public void run() {
-        SweepOptions.Found found = sweeps.read();
+        SweepOptions.Found found = sweeps.read(null);
         List<ComparedSweep> comparisons = found.sweeps();
         found.own()
                 .ifPresent(

@@ -25,6 +25,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
      * @param devices that took part
      * @param devicesPerProcess that one process launched on
      * @param seenByCalibration whether any constant was taken from it
+     * @param remarks what is known of its run and what is assumed; wrong results first
      * @param medianError of the rows of 64 KiB and more, as a fraction
      * @param worstError the same
      * @param rows all of them
@@ -37,6 +38,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
             int devices,
             int devicesPerProcess,
             boolean seenByCalibration,
+            List<String> remarks,
             double medianError,
             double worstError,
             List<RowReport> rows) {
@@ -79,6 +81,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
                 one.setting().machine().size(),
                 one.setting().devicesPerProcess(),
                 one.setting().seen().isPresent(),
+                one.remarks(),
                 one.large().medianError(),
                 one.large().worstError(),
                 one.compared().rows().stream()
@@ -96,6 +99,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
             out.println("# " + TerminalText.of(sweep.file()) + ": " + sweep.collective() + " on " + sweep.devices()
                     + " devices of " + TerminalText.of(sweep.machine()) + ", profile "
                     + TerminalText.of(sweep.profile()));
+            sweep.remarks().forEach(remark -> out.println("# " + TerminalText.of(remark)));
             sweep.table().lines().forEach(out::println);
             out.println();
         }

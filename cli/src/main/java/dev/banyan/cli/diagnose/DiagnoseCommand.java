@@ -16,6 +16,7 @@ import dev.banyan.study.measured.NcclLogReader;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -44,14 +45,15 @@ public final class DiagnoseCommand extends ReportCommand {
     @Option(
             names = "--log",
             paramLabel = "FILE",
-            description = "What NCCL printed in the same run with NCCL_DEBUG=INFO.")
+            description =
+                    "What NCCL printed in the same run with NCCL_DEBUG=INFO (default: such lines in the sweep itself).")
     private @Nullable Path log;
 
     /**
      * The report, in the order of its JSON.
      *
      * @param sweeps one for each sweep
-     * @param log what the log says; null without one
+     * @param log what the log says, or that in the first sweep that holds one; null without one
      * @param leftOut files that are no sweeps of one machine, each with the reason
      */
     record Report(
@@ -61,20 +63,20 @@ public final class DiagnoseCommand extends ReportCommand {
 
     @Override
     public void run() {
-        SweepOptions.Found found = sweeps.read();
-        NcclLog read = log == null ? null : NcclLogReader.read(log);
+        SweepOptions.Found found = sweeps.read(log == null ? null : NcclLogReader.read(log));
+        Optional<NcclLog> read =
+                found.sweeps().stream().flatMap(sweep -> sweep.log().stream()).findFirst();
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         Execution execution = CudaBackendProvider.execution(Config.defaults());
         Report report = new Report(
                 found.sweeps().stream()
-                        .map(sweep -> SweepDiagnosis.of(sweep, read, execution))
+                        .map(sweep -> SweepDiagnosis.of(sweep, execution))
                         .toList(),
-                read == null
-                        ? null
-                        : LogDiagnosis.of(
-                                read, found.own().map(ChosenMachine::machine).orElse(null)),
+                read.map(one -> LogDiagnosis.of(
+                                one, found.own().map(ChosenMachine::machine).orElse(null)))
+                        .orElse(null),
                 found.leftOut());
         print(found.context(), report, () -> print(report));
     }

@@ -79,7 +79,7 @@ public final class PageCommand extends ReportCommand {
                 shown.name() + " has " + shown.size() + " devices, and a page shows at most " + MOST_DEVICES
                         + "; name some by --devices");
         List<Curve> measured = results.stream()
-                .flatMap(file -> MeasuredCurves.read(file, shown.size()).stream())
+                .flatMap(file -> MeasuredCurves.read(file, shown).stream())
                 .toList();
         OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
         Config config = Config.load();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.cli.CommandRun;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.study.MeasuredCurves;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,18 +28,21 @@ class PageCommandTest {
     @Test
     void pageIsWrittenWithWhatWasMeasured() throws IOException {
         Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
-        Path machine = Files.writeString(folder.resolve("two.txt"), "GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n");
+        Path machine = Files.writeString(
+                folder.resolve("four.txt"),
+                "GPU0 GPU1 GPU2 GPU3\nGPU0 X NV2 NV2 NV2\nGPU1 NV2 X NV2 NV2\nGPU2 NV2 NV2 X NV2\n"
+                        + "GPU3 NV2 NV2 NV2 X\n");
         Path page = folder.resolve("machine.html");
         CommandRun run = CommandRun.of("page --machine " + machine + " --output " + page + " --results " + sweep);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).endsWith(": " + page + " (open it in a browser)\n");
-        assertThat(Files.readString(page)).contains("<title>two.txt - Banyan</title>");
+        assertThat(Files.readString(page)).contains("<title>four.txt - Banyan</title>");
     }
 
     @Test
     void sweepOfNcclTestsIsACurve() throws IOException {
         Path sweep = Files.writeString(folder.resolve("sweep.txt"), NCCL_TESTS);
-        List<Curve> curves = MeasuredCurves.read(sweep, 4);
+        List<Curve> curves = MeasuredCurves.read(sweep, Machine.preset("p3.8xlarge"));
         assertThat(curves)
                 .containsExactly(new Curve(
                         "NCCL, sweep.txt",
@@ -49,8 +53,12 @@ class PageCommandTest {
     @Test
     void sweepOfAnotherCollectiveIsRefused() throws IOException {
         Path sweep = Files.writeString(
-                folder.resolve("sweep.txt"), "# Collective test starting: broadcast_perf\n" + NCCL_TESTS);
-        assertThatThrownBy(() -> MeasuredCurves.read(sweep, 4))
+                folder.resolve("sweep.txt"),
+                NCCL_TESTS
+                        .replace("sum      -1", "none      0")
+                        .replace("26.17", "17.45")
+                        .replace("37.01", "24.67"));
+        assertThatThrownBy(() -> MeasuredCurves.read(sweep, Machine.preset("p3.8xlarge")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("sweep of broadcast")
                 .hasMessageContaining("all_reduce_perf");
@@ -63,14 +71,15 @@ class PageCommandTest {
                 CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,ring --format json");
         assertThat(run.status()).as(run.err()).isZero();
         Files.writeString(bench, run.out());
-        List<Curve> curves = MeasuredCurves.read(bench, 4);
+        List<Curve> curves = MeasuredCurves.read(bench, Machine.preset("p3.8xlarge"));
         assertThat(curves).extracting(Curve::name).containsExactly("star, bench.json", "ring, bench.json");
         assertThat(curves).allSatisfy(curve -> {
             assertThat(curve.measured()).isTrue();
             assertThat(curve.points()).extracting(Curve.Point::bytes).containsExactly(1024L, 4096L);
         });
-        assertThat(MeasuredCurves.read(folder, 4)).isEqualTo(curves);
-        assertThatThrownBy(() -> MeasuredCurves.read(bench, 8)).hasMessageContaining("between 8 ranks");
+        assertThat(MeasuredCurves.read(folder, Machine.preset("p3.8xlarge"))).isEqualTo(curves);
+        assertThatThrownBy(() -> MeasuredCurves.read(bench, Machine.preset("p3.16xlarge")))
+                .hasMessageContaining("between 8 ranks");
     }
 
     @Test
@@ -80,7 +89,7 @@ class PageCommandTest {
                 bench,
                 CommandRun.of("bench --backend sim --machine p3.8xlarge -b 1K -e 1K --algorithm star --format json")
                         .out());
-        assertThat(MeasuredCurves.read(bench, 4))
+        assertThat(MeasuredCurves.read(bench, Machine.preset("p3.8xlarge")))
                 .singleElement()
                 .satisfies(curve -> assertThat(curve.measured()).isFalse());
     }

@@ -7,8 +7,11 @@ import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.study.measured.MeasuredSweep;
-import dev.banyan.study.measured.NcclSweepReader;
+import dev.banyan.study.measured.OwnSweep;
+import dev.banyan.study.measured.PublishedSweep;
+import dev.banyan.study.measured.sweep.MeasuredSweep;
+import dev.banyan.study.measured.sweep.NcclSweepReader;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -19,31 +22,32 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Reads measured times of all_reduce: JSON of {@code banyan bench}, text of nccl-tests, folders of a GPU day. */
 public final class MeasuredCurves {
     private static final String ALL_REDUCE = Collective.ALL_REDUCE.label();
-    /** Newer nccl-tests say which collective they ran. */
-    private static final Pattern COLLECTIVE = Pattern.compile("Collective test starting: (\\w+)_perf");
+
+    /** Unlike the tag of a launcher before a line of nccl-tests, e.g. {@code [1,0]<stdout>:}. */
+    private static final Pattern JSON_ROWS = Pattern.compile("\\[\\s*[\\[{\\]]");
 
     private MeasuredCurves() {}
 
     /**
      * Reads a file or folder.
      *
-     * @param devices number of devices of the page's machine
+     * @param machine the page's machine
      * @throws IllegalArgumentException if it holds no times of all_reduce between so many devices
      */
-    public static List<Curve> read(Path file, int devices) {
+    public static List<Curve> read(Path file, Machine machine) {
+        int devices = machine.size();
         if (Files.isDirectory(file)) {
             return readFolder(file, devices);
         }
         String text = text(file);
         if (!isBench(text)) {
-            return List.of(sweep(file, text));
+            return sweeps(file, machine);
         }
         List<Curve> curves = bench(file, text, devices);
         if (curves.isEmpty()) {
@@ -53,10 +57,11 @@ public final class MeasuredCurves {
         return curves;
     }
 
-    /** The JSON of a command; older benches printed the rows alone. */
+    /** The JSON of a command, other than that of nccl-tests; older benches printed the rows alone. */
     private static boolean isBench(String text) {
         String start = text.stripLeading();
-        return start.startsWith("{") || start.startsWith("[");
+        return (start.startsWith("{") && !text.contains("\"out_of_place\""))
+                || JSON_ROWS.matcher(start).lookingAt();
     }
 
     private static List<Curve> readFolder(Path folder, int devices) {
@@ -87,20 +92,39 @@ public final class MeasuredCurves {
         }
     }
 
-    private static Curve sweep(Path file, String text) {
-        Matcher collective = COLLECTIVE.matcher(text);
-        if (collective.find() && !collective.group(1).equals(ALL_REDUCE)) {
-            throw new IllegalArgumentException("--results: " + file + " is a sweep of " + collective.group(1)
+    /** A curve for each sweep of all_reduce in the file. */
+    private static List<Curve> sweeps(Path file, Machine machine) {
+        List<Curve> curves = new ArrayList<>();
+        List<String> others = new ArrayList<>();
+        for (MeasuredSweep sweep : NcclSweepReader.read(file)) {
+            String name = name(file) + (sweep.isAlone() ? "" : ":" + sweep.line());
+            PublishedSweep setting = OwnSweep.of(name, sweep, machine, OwnSweep.Stated.NOTHING);
+            if (setting.collective() != Collective.ALL_REDUCE) {
+                others.add(setting.collective().label());
+                continue;
+            }
+            if (setting.machine().size() != machine.size()) {
+                throw new IllegalArgumentException("--results: " + name + " is a sweep of "
+                        + setting.machine().size() + " ranks, and the page shows " + machine.size()
+                        + " devices; name those that took part by --devices");
+            }
+            if (sweep.run().wrong().isWrong()) {
+                throw new IllegalArgumentException("--results: " + name + ": "
+                        + sweep.run().wrong().sentence().orElseThrow() + "; give a sweep with right results");
+            }
+            curves.add(new Curve(
+                    "NCCL, " + name,
+                    true,
+                    sweep.rows().stream()
+                            .sorted(Comparator.comparingLong(MeasuredSweep.Row::bytes))
+                            .map(row -> new Curve.Point(row.bytes(), row.us()))
+                            .toList()));
+        }
+        if (curves.isEmpty()) {
+            throw new IllegalArgumentException("--results: " + file + " is a sweep of " + String.join(", ", others)
                     + ", and a page shows " + ALL_REDUCE + "; give the output of all_reduce_perf");
         }
-        MeasuredSweep sweep = NcclSweepReader.read(file);
-        return new Curve(
-                "NCCL, " + name(file),
-                true,
-                sweep.rows().stream()
-                        .sorted(Comparator.comparingLong(MeasuredSweep.Row::bytes))
-                        .map(row -> new Curve.Point(row.bytes(), row.us()))
-                        .toList());
+        return curves;
     }
 
     private static String name(Path file) {

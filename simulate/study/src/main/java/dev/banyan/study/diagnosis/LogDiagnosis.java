@@ -52,6 +52,9 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
         }
         Map<List<Integer>, Long> orders = log.rings().values().stream()
                 .collect(Collectors.groupingBy(order -> order, LinkedHashMap::new, Collectors.counting()));
+        if (log.channels() > log.rings().size()) {
+            findings.add("Collectives use " + log.channels() + " channels");
+        }
         findings.add("Its " + log.rings().size() + (log.rings().size() == 1 ? " channel goes" : " channels go")
                 + " around " + orders.size() + (orders.size() == 1 ? " ring: " : " rings: ")
                 + orders.entrySet().stream()

@@ -11,7 +11,6 @@ import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.ComparedSweep;
-import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
@@ -25,6 +24,7 @@ import dev.banyan.trees.bound.SwitchReductionBound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -54,11 +54,10 @@ public record SweepDiagnosis(
     /**
      * Finds what there is to say.
      *
-     * @param log what NCCL printed in the same run; null without it
      * @param execution what executes Banyan's calls
      */
-    public static SweepDiagnosis of(ComparedSweep measured, @Nullable NcclLog log, Execution execution) {
-        return new Findings(measured, log, execution).diagnosis();
+    public static SweepDiagnosis of(ComparedSweep measured, Execution execution) {
+        return new Findings(measured, execution).diagnosis();
     }
 
     /** Finds what there is to say. */
@@ -67,17 +66,20 @@ public record SweepDiagnosis(
         private static final double FLAT = 0.9;
         /** Times within this factor of the model's are as expected: most published rows are. */
         private static final double EXPECTED = 1.3;
+        /** Single rows vary more than the largest: NCCL changes protocols between them. */
+        private static final double SLOW = 1.6;
+        /** Fewer than one of so many rows may be slow on a healthy machine. */
+        private static final int FEW = 4;
         /** Measured rates above the bound by more than this factor are no noise. */
         private static final double NOISE = 1.02;
         /** Up to this size launches and hops decide how long a call takes. */
         private static final long SMALL = 8 << 10;
-        /** From this size on links alone decide it. */
-        private static final long LARGEST_OF_PROTOCOLS = 8 << 20;
 
         private final PublishedSweep setting;
         private final Machine machine;
         private final Collective collective;
         private final @Nullable NcclLog log;
+        private final List<String> causes;
         private final ComparedSweep measured;
         private final Execution execution;
         private final NcclRings rings;
@@ -91,10 +93,11 @@ public record SweepDiagnosis(
         private final List<String> findings = new ArrayList<>();
         private final List<Advice> advice = new ArrayList<>();
 
-        Findings(ComparedSweep measured, @Nullable NcclLog log, Execution execution) {
+        Findings(ComparedSweep measured, Execution execution) {
             this.execution = execution;
             this.measured = measured;
-            this.log = log;
+            log = measured.log().orElse(null);
+            causes = Causes.of(measured);
             setting = measured.setting();
             machine = setting.machine();
             collective = setting.collective();
@@ -118,12 +121,28 @@ public record SweepDiagnosis(
         }
 
         SweepDiagnosis diagnosis() {
-            share();
-            ring();
-            small();
-            model();
-            prediction();
-            staging();
+            measured.run().wrong().sentence().ifPresent(findings::add);
+            if (measured.run().wrong().isWrong()) {
+                advice.add(new Advice(
+                        "the same run with NCCL_P2P_DISABLE=1",
+                        "a guess: if its results are right, copies between GPUs are damaged, often by IOMMU or ACS;"
+                                + " if they are not, look for a faulty GPU"));
+            } else {
+                measured.run()
+                        .stopped()
+                        .ifPresent(line -> findings.add("nccl-tests stopped before the end: '" + line + "'"));
+                findings.addAll(causes);
+                healthy();
+                share();
+                ring();
+                small();
+                model();
+                prediction();
+                staging();
+            }
+            if (setting.isOwn() && !setting.remark().isEmpty()) {
+                findings.add(setting.remark());
+            }
             return new SweepDiagnosis(
                     setting.file(),
                     collective.label() + " on " + machine.size() + " devices of " + machine.name() + ", "
@@ -156,10 +175,50 @@ public record SweepDiagnosis(
             return us < 100 ? Numbers.format("%.1f us", us) : Numbers.format("%.0f us", us);
         }
 
+        /** Calls a machine healthy that does what can be expected. */
+        private void healthy() {
+            if (isHealthy()) {
+                findings.add("The machine is healthy: it does what can be expected"
+                        + (setting.transport() == Transport.HOST ? " through the host's memory" : "") + ", and a "
+                        + (large() == compared ? "" : "large ") + "call takes at most "
+                        + Numbers.format(
+                                "%.1f",
+                                Math.max(
+                                        1,
+                                        large().rows().stream()
+                                                .mapToDouble(Findings::ratio)
+                                                .max()
+                                                .orElseThrow()))
+                        + " times as long as in the model of NCCL");
+            }
+        }
+
+        /** The largest call decides, and nearly all rows; NCCL may choose badly at single sizes. */
+        private boolean isHealthy() {
+            List<SweepComparison.Row> rows = large().rows();
+            return causes.isEmpty()
+                    && ratio(rows.getLast()) <= EXPECTED
+                    && FEW * rows.stream().filter(row -> ratio(row) > SLOW).count() < rows.size()
+                    && best() <= NOISE;
+        }
+
+        private static double ratio(SweepComparison.Row row) {
+            return row.measuredUs() / row.predicted().us();
+        }
+
+        /** The rows of 64 KiB and more; all rows where there is none. */
+        private SweepComparison large() {
+            return measured.large();
+        }
+
+        private double best() {
+            return compared.rows().stream().mapToDouble(this::share).max().orElseThrow();
+        }
+
         /** The share of the bound, and from which size on. */
         private void share() {
             List<SweepComparison.Row> rows = compared.rows();
-            double best = rows.stream().mapToDouble(this::share).max().orElseThrow();
+            double best = best();
             int from = rows.size();
             double least = best;
             while (from > 0 && share(rows.get(from - 1)) >= FLAT * best) {
@@ -195,10 +254,6 @@ public record SweepDiagnosis(
                                 ? "exceeds, so its switches reduce"
                                 : "does not exceed: nothing shows that its switches reduce"));
             }
-        }
-
-        private boolean hasReduction() {
-            return compared.rows().stream().anyMatch(row -> row.predicted().protocol() == Protocol.NVLS);
         }
 
         /** Adds the neighbours in rings that have no NVLink although other pairs have. */
@@ -257,14 +312,11 @@ public record SweepDiagnosis(
 
         /** Adds the error of the model of NCCL. */
         private void model() {
-            SweepComparison large = compared.rows().stream().anyMatch(row -> row.bytes() >= NcclErrors.LARGE)
-                    ? compared.between(NcclErrors.LARGE, Long.MAX_VALUE)
-                    : compared;
-            List<SweepComparison.Row> slow = large.rows().stream()
-                    .filter(row -> row.measuredUs() > EXPECTED * row.predicted().us())
+            List<SweepComparison.Row> slow = large().rows().stream()
+                    .filter(row -> ratio(row) > (row == large().rows().getLast() ? EXPECTED : SLOW))
                     .toList();
-            SweepComparison.Row last = large.rows().getLast();
-            double ratio = last.measuredUs() / last.predicted().us();
+            SweepComparison.Row last = large().rows().getLast();
+            double ratio = ratio(last);
             String way = last.predicted().protocol() == Protocol.NVLS
                     ? "reduction in the switches allows"
                     : "its rings allow";
@@ -278,67 +330,18 @@ public record SweepDiagnosis(
                                     : "NCCL does what " + way + " here"));
             if (!slow.isEmpty()) {
                 SweepComparison.Row worst = slow.stream()
-                        .max((one, other) -> Double.compare(
-                                one.measuredUs() / one.predicted().us(),
-                                other.measuredUs() / other.predicted().us()))
+                        .max(Comparator.comparingDouble(Findings::ratio))
                         .orElseThrow();
                 findings.add((slow.size() == 1
                                 ? "At " + size(worst.bytes()) + " it takes "
                                 : "From " + size(slow.getFirst().bytes()) + " to "
                                         + size(slow.getLast().bytes()) + " it takes up to ")
-                        + Numbers.format(
-                                "%.1f", worst.measuredUs() / worst.predicted().us())
+                        + Numbers.format("%.1f", ratio(worst))
                         + " times as long as in the model");
-                protocols(slow);
             }
-            if (ratio > EXPECTED && setting.transport() == Transport.PEER) {
-                slowLinks();
+            if (causes.isEmpty() && !isHealthy()) {
+                advice.addAll(Guesses.of(measured, slow, ratio > EXPECTED));
             }
-        }
-
-        /** Sizes at which NCCL changes from one protocol to another are tried with both. */
-        private void protocols(List<SweepComparison.Row> slow) {
-            List<SweepComparison.Row> between = slow.stream()
-                    .filter(row -> row.bytes() <= LARGEST_OF_PROTOCOLS)
-                    .toList();
-            if (between.isEmpty()) {
-                return;
-            }
-            String sizes = between.size() == 1
-                    ? "at " + size(between.getFirst().bytes())
-                    : "from " + size(between.getFirst().bytes()) + " to "
-                            + size(between.getLast().bytes());
-            Optional<String> chosen = log == null
-                    ? Optional.empty()
-                    : Optional.ofNullable(log.choices().get(between.getFirst().bytes()));
-            advice.add(new Advice(
-                    setting.transport() == Transport.PEER
-                                    && machine.links().stream().anyMatch(Findings::isFast)
-                            ? "NCCL_PROTO=LL128, then NCCL_PROTO=Simple"
-                            : "NCCL_PROTO=LL, then NCCL_PROTO=Simple",
-                    sizes + " NCCL's tables may choose the slower protocol"
-                            + chosen.map(choice -> " (the log says " + choice + ")")
-                                    .orElse("")
-                            + "; keep what helps there and set it for no other sizes"));
-        }
-
-        private void slowLinks() {
-            if (hasReduction() && (log == null || !log.nvls().orElse(false))) {
-                advice.add(new Advice(
-                        "NCCL_NVLS_ENABLE=1",
-                        "the NVSwitches of this machine can reduce, and the sweep is slower than that; NCCL_DEBUG=INFO"
-                                + " says whether NVLS multicast support is available"));
-            }
-            if (machine.links().stream().anyMatch(Findings::isFast)) {
-                advice.add(new Advice(
-                        "NCCL_TOPO_FILE=topo.xml, as banyan topo --write nccl-xml writes it",
-                        "in virtual machines and containers NCCL may not see the NVLinks that the description has;"
-                                + " NCCL_DEBUG=INFO lists its rings, which --log reads"));
-                advice.add(new Advice(
-                        "NCCL_MIN_NCHANNELS=16",
-                        "few channels do not fill all NVLinks; more of them cost multiprocessors"));
-            }
-            Advice.export(machine).ifPresent(advice::add);
         }
 
         /**
@@ -387,10 +390,12 @@ public record SweepDiagnosis(
             if (setting.transport() == Transport.HOST) {
                 findings.add(
                         "Every hop goes through the host's memory, as without peer access, and so passes PCIe twice");
-                advice.add(new Advice(
-                        "NCCL_P2P_LEVEL=SYS",
-                        "NCCL then tries peer access over all of PCIe and between sockets; only where nvidia-smi topo"
-                                + " -p2p r prints OK for the pairs"));
+                if (causes.isEmpty()) {
+                    advice.add(new Advice(
+                            "NCCL_P2P_LEVEL=SYS",
+                            "a guess: NCCL then tries peer access over all of PCIe and between sockets; only where"
+                                    + " nvidia-smi topo -p2p r prints OK for the pairs"));
+                }
             }
         }
     }

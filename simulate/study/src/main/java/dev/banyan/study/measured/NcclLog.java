@@ -15,6 +15,7 @@ import java.util.TreeMap;
  * @param version NCCL's version, e.g. {@code 2.21.5}; empty if the log does not say
  * @param ranks number of ranks; 0 if the log does not say
  * @param rings ranks in the order of each channel's ring, by channel
+ * @param channels number of channels that collectives use; 0 if the log does not say
  * @param hops by what each pair of ranks that follow each other in a ring sends, e.g. {@code P2P/IPC}
  * @param settings variables of the environment that NCCL has read, with their values
  * @param disabled pairs of devices between which the driver refuses peer access
@@ -26,6 +27,7 @@ public record NcclLog(
         Optional<String> version,
         int ranks,
         SortedMap<Integer, List<Integer>> rings,
+        int channels,
         Map<Pair, String> hops,
         Map<String, String> settings,
         List<Pair> disabled,
@@ -38,6 +40,14 @@ public record NcclLog(
      * @param to rank or device that receives
      */
     public record Pair(int from, int to) {}
+
+    /** Returns the pairs of ranks that send by a transport, e.g. {@code SHM}. */
+    public List<Pair> pairs(String transport) {
+        return hops.entrySet().stream()
+                .filter(hop -> hop.getValue().startsWith(transport))
+                .map(Map.Entry::getKey)
+                .toList();
+    }
 
     public NcclLog {
         rings = Collections.unmodifiableSortedMap(new TreeMap<>(rings));

@@ -1,6 +1,7 @@
 package dev.banyan.study.measured;
 
 import dev.banyan.InputException;
+import dev.banyan.study.measured.sweep.Lines;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -36,6 +37,7 @@ public final class NcclLogReader {
             Pattern.compile("P2P is disabled between (?:NVLINK )?connected GPUs (\\d+) and (\\d+)");
     private static final Pattern NO_NVLS = Pattern.compile("NVLS multicast support is not available");
     private static final Pattern NVLS = Pattern.compile("NVLS multicast support is available|[1-9]\\d* nvls channels");
+    private static final Pattern CHANNELS = Pattern.compile("\\b(\\d+) coll channels");
     /** {@code AllReduce: 8388608 Bytes -> Algo 1 proto 2 time 83.5}, and names for numbers from NCCL 2.23 on. */
     private static final Pattern CHOICE =
             Pattern.compile("\\b(\\d{1,18}) Bytes -> Algo (\\w+) proto (\\w+)", Pattern.CASE_INSENSITIVE);
@@ -46,6 +48,7 @@ public final class NcclLogReader {
 
     private @Nullable String version;
     private int ranks;
+    private int channels;
     private @Nullable Boolean nvls;
     private final Map<Integer, List<Integer>> rings = new TreeMap<>();
     private final Map<NcclLog.Pair, String> hops = new LinkedHashMap<>();
@@ -64,6 +67,14 @@ public final class NcclLogReader {
         return new NcclLogReader().log(Lines.read(file));
     }
 
+    /** Returns the log that stands among the lines of a sweep; empty if the file holds none. */
+    public static Optional<NcclLog> find(Path sweep) {
+        Lines lines = Lines.read(sweep);
+        NcclLogReader reader = new NcclLogReader();
+        lines.lines().stream().filter(line -> line.contains("NCCL INFO")).forEach(reader::line);
+        return reader.isEmpty() ? Optional.empty() : Optional.of(reader.log(lines));
+    }
+
     /** Reads a text; as {@link #read}. */
     static NcclLog parse(String source, String text) {
         return new NcclLogReader().log(Lines.of(source, text));
@@ -71,7 +82,7 @@ public final class NcclLogReader {
 
     private NcclLog log(Lines lines) {
         lines.lines().forEach(this::line);
-        if (version == null && rings.isEmpty() && hops.isEmpty() && settings.isEmpty() && disabled.isEmpty()) {
+        if (isEmpty()) {
             throw new InputException(
                     lines.source(), 0, 0, "holds nothing that NCCL prints; run the program with NCCL_DEBUG=INFO");
         }
@@ -82,11 +93,16 @@ public final class NcclLogReader {
                         ? ranks
                         : rings.values().stream().mapToInt(List::size).max().orElse(0),
                 new TreeMap<>(rings),
+                Math.max(channels, rings.size()),
                 hops,
                 settings,
                 List.copyOf(disabled),
                 Optional.ofNullable(nvls),
                 new TreeMap<>(choices));
+    }
+
+    private boolean isEmpty() {
+        return version == null && rings.isEmpty() && hops.isEmpty() && settings.isEmpty() && disabled.isEmpty();
     }
 
     private void line(String line) {
@@ -125,6 +141,10 @@ public final class NcclLogReader {
         found = DISABLED.matcher(line);
         if (found.find()) {
             disabled.add(new NcclLog.Pair(number(found.group(1)), number(found.group(2))));
+        }
+        found = CHANNELS.matcher(line);
+        if (channels == 0 && found.find()) {
+            channels = number(found.group(1));
         }
         if (NO_NVLS.matcher(line).find()) {
             nvls = false;

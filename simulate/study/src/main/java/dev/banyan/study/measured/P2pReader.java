@@ -1,8 +1,9 @@
 package dev.banyan.study.measured;
 
 import dev.banyan.InputException;
-import dev.banyan.study.measured.Lines.Word;
 import dev.banyan.study.measured.P2pReport.Measure;
+import dev.banyan.study.measured.sweep.Lines;
+import dev.banyan.study.measured.sweep.Lines.Word;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -25,4 +25,11 @@ public record PublishedSweep(
         int devicesPerProcess,
         Optional<String> seen,
         String source,
-        String remark) {}
+        String remark) {
+    /** The source of sweeps that users measured themselves. */
+    static final String OWN = "own measurement";
+
+    public boolean isOwn() {
+        return source.equals(OWN);
+    }
+}

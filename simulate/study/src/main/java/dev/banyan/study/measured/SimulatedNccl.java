@@ -28,8 +28,8 @@ public final class SimulatedNccl {
     }
 
     /** Without NVLink, NCCL sends through the host's memory where the driver refuses a pair peer access. */
-    private static Transport transport(Machine machine) {
-        if (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.NVLINK)) {
+    static Transport transport(Machine machine) {
+        if (!hasNoFastLinks(machine)) {
             return Transport.PEER;
         }
         for (int a = 0; a < machine.size(); a++) {
@@ -40,6 +40,12 @@ public final class SimulatedNccl {
             }
         }
         return Transport.PEER;
+    }
+
+    /** Returns whether neither NVLink nor xGMI joins any devices. */
+    static boolean hasNoFastLinks(Machine machine) {
+        return machine.links().stream()
+                .noneMatch(link -> link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI);
     }
 
     /** The rings, and what they carry. */

@@ -2,6 +2,7 @@ package dev.banyan.study.measured;
 
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.study.measured.sweep.MeasuredSweep;
 import java.util.List;
 
 /**

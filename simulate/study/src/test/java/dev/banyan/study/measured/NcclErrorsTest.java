@@ -9,6 +9,7 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
+import dev.banyan.study.measured.sweep.NcclSweepReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -35,7 +36,10 @@ class NcclErrorsTest {
             seen.merge(profile.name(), sweep.seen().isPresent() ? 1 : 0, Integer::sum);
             classes.computeIfAbsent(profile.name(), _ -> new ArrayList<>())
                     .add(SweepComparison.of(
-                            NcclSweepReader.read(file), rings, sweep.collective(), sweep.devicesPerProcess()));
+                            NcclSweepReader.read(file).getFirst(),
+                            rings,
+                            sweep.collective(),
+                            sweep.devicesPerProcess()));
         }
         List<NcclErrors> computed = new ArrayList<>();
         classes.forEach((name, sweeps) -> computed.add(NcclErrors.of(name, seen.getOrDefault(name, 0), sweeps)));

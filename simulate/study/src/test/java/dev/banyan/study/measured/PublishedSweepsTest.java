@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
+import dev.banyan.study.measured.sweep.MeasuredSweep;
+import dev.banyan.study.measured.sweep.NcclSweepReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,7 +38,7 @@ class PublishedSweepsTest {
     private static MeasuredSweep published(String file) {
         Path path = Path.of(System.getProperty("banyan.shared", ""), "figures", "nccl_tests", file);
         assumeTrue(Files.exists(path), () -> path + " is not there");
-        return NcclSweepReader.read(path);
+        return NcclSweepReader.read(path).getFirst();
     }
 
     /** A few facts of each sweep, so that the bars hold without the files too. */
@@ -50,7 +52,7 @@ class PublishedSweepsTest {
             8388608,203.8
             33554432,550.8
             134217728,1818.8
-            """)));
+            """).getFirst()));
     }
 
     @Test
@@ -62,7 +64,7 @@ class PublishedSweepsTest {
             2097152,116.3
             8388608,202.8
             33554432,370.7
-            """)));
+            """).getFirst()));
     }
 
     @ParameterizedTest

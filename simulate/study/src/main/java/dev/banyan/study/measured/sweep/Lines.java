@@ -1,4 +1,4 @@
-package dev.banyan.study.measured;
+package dev.banyan.study.measured.sweep;
 
 import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
@@ -10,15 +10,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Text line by line, with places for messages. */
-record Lines(String source, List<String> lines) {
+public record Lines(String source, List<String> lines) {
     private static final Pattern WORD = Pattern.compile("\\S+");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+(\\.[0-9]+)?");
     private static final int LONGEST_QUOTE = 40;
 
     /** A piece of a line and the column where it begins, from 1. */
-    record Word(String text, int column) {}
+    public record Word(String text, int column) {}
 
-    static Lines read(Path file) {
+    public static Lines read(Path file) {
         String source = file.toString();
         try {
             return of(source, BoundedInput.USUAL.text(file));
@@ -27,12 +27,12 @@ record Lines(String source, List<String> lines) {
         }
     }
 
-    static Lines of(String source, String text) {
+    public static Lines of(String source, String text) {
         return new Lines(source, text.lines().toList());
     }
 
     /** Words between white space. */
-    static List<Word> words(String line) {
+    public static List<Word> words(String line) {
         List<Word> words = new ArrayList<>();
         Matcher matcher = WORD.matcher(line);
         while (matcher.find()) {
@@ -42,7 +42,7 @@ record Lines(String source, List<String> lines) {
     }
 
     /** Cells between commas. */
-    static List<Word> cells(String line) {
+    public static List<Word> cells(String line) {
         List<Word> cells = new ArrayList<>();
         int start = 0;
         for (String cell : line.split(",", -1)) {
@@ -53,12 +53,12 @@ record Lines(String source, List<String> lines) {
     }
 
     /** @param line index, from 0 */
-    InputException wrong(int line, int column, String problem) {
+    public InputException wrong(int line, int column, String problem) {
         return new InputException(source, line + 1, column, problem);
     }
 
     /** @param line index, from 0 */
-    double number(int line, Word word, String what) {
+    public double number(int line, Word word, String what) {
         if (!NUMBER.matcher(word.text()).matches()) {
             throw wrong(
                     line,
@@ -68,7 +68,7 @@ record Lines(String source, List<String> lines) {
         return Double.parseDouble(word.text());
     }
 
-    static String quoted(String text) {
+    public static String quoted(String text) {
         String shown = text.length() <= LONGEST_QUOTE ? text : text.substring(0, LONGEST_QUOTE) + "...";
         return shown.replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", "?");
     }

@@ -1,10 +1,11 @@
-package dev.banyan.study.measured;
+package dev.banyan.study.measured.sweep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.banyan.InputException;
+import dev.banyan.study.measured.PublishedSweeps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +29,7 @@ class NcclSweepReaderTest {
         """;
 
     private static List<MeasuredSweep.Row> rows(String text) {
-        return NcclSweepReader.parse("my.txt", text).rows();
+        return NcclSweepReader.parse("my.txt", text).getFirst().rows();
     }
 
     @Test
@@ -50,7 +51,7 @@ class NcclSweepReaderTest {
         assertThat(rows("""
             size_bytes,count,type,redop,oop_time_us,oop_algbw_GBs,oop_busbw_GBs,ip_time_us,ip_algbw_GBs,ip_busbw_GBs
             64,16,float,sum,20.86,0.00,0.00,,,
-            128,32,float,,15,0.00,0.00,,,
+            128,32,float,sum,15,0.00,0.00,,,
             """)).containsExactly(new MeasuredSweep.Row(64, 20.86), new MeasuredSweep.Row(128, 15));
     }
 
@@ -96,7 +97,7 @@ class NcclSweepReaderTest {
         assumeTrue(Files.isDirectory(folder), () -> folder + " is not there");
         try (Stream<Path> files = Files.list(folder)) {
             assertThat(files).allSatisfy(file -> {
-                assertThat(NcclSweepReader.read(file).rows()).isNotEmpty();
+                assertThat(NcclSweepReader.read(file).getFirst().rows()).isNotEmpty();
                 String name = String.valueOf(file.getFileName());
                 assertThat(PublishedSweeps.find(name).isPresent()
                                 || PublishedSweeps.leftOut(name).isPresent())

@@ -1,0 +1,41 @@
+package dev.banyan.study.measured.sweep;
+
+import java.util.Optional;
+
+/** The collective that the columns and rates of a sweep show, by nccl-tests' name. */
+final class SweepLayout {
+    /** Factors of busbw at least this are of collectives between all ranks, or of two ranks. */
+    private static final double WHOLE = 0.99;
+
+    private SweepLayout() {}
+
+    /**
+     * Finds it.
+     *
+     * @param hasRoot whether there is a column of roots
+     * @param redop the operation; empty if there is no column or it is blank
+     * @param root the root; empty likewise
+     * @param isInPlaceUnchecked whether results are checked out of place alone, as of alltoall
+     */
+    static Optional<String> of(
+            boolean hasRoot, String redop, String root, SweepRates rates, boolean isInPlaceUnchecked) {
+        boolean isPart = rates.isKnown() && rates.factor() < WHOLE;
+        boolean isRooted = root.matches("[0-9]+");
+        if (!redop.isEmpty() && !redop.equals("none")) {
+            if (isRooted) {
+                return Optional.of("reduce");
+            }
+            return Optional.of(rates.parts() > 1 || isPart ? "reduce_scatter" : "all_reduce");
+        }
+        if (isRooted) {
+            return Optional.of(rates.parts() > 1 || isPart ? "gather or scatter" : "broadcast");
+        }
+        if (isInPlaceUnchecked) {
+            return Optional.of("alltoall");
+        }
+        if (rates.parts() > 1 || isPart) {
+            return Optional.of("all_gather");
+        }
+        return rates.isKnown() ? Optional.of(hasRoot ? "sendrecv" : "broadcast") : Optional.empty();
+    }
+}
