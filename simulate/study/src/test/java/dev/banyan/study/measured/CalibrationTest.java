@@ -69,6 +69,10 @@ class CalibrationTest {
         Calibration calibration = Calibration.of(P2pReader.parse("part", part), pair(), BASE, "ours");
         assertThat(calibration.measured()).containsExactly(Constant.NVLINK_EFFICIENCY, Constant.REDUCE_GBS);
         assertThat(calibration.profile().get(Constant.NVLINK_EFFICIENCY)).isEqualTo(0.9);
+        assertThat(calibration.unused()).isEmpty();
+        assertThat(Calibration.of(P2pReader.parse("p2p.txt", P2pReaderTest.PAIR), pair(), BASE, "ours")
+                        .unused())
+                .contains(P2pReport.Measure.ONE_WAY_PEER);
     }
 
     @Test

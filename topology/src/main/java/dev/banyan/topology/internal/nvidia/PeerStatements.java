@@ -1,6 +1,6 @@
 package dev.banyan.topology.internal.nvidia;
 
-import dev.banyan.topology.internal.RefusedPairs;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.GpuSpeeds;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.GpuProduct;

@@ -1,4 +1,4 @@
-package dev.banyan.topology.internal;
+package dev.banyan.topology.internal.peer;
 
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
