@@ -88,7 +88,7 @@ public final class DayConstants {
                 value.high(),
                 "not measured; taken from " + base.name() + ": " + value.source()));
         values.putAll(constants.found);
-        return new Calibration(new Profile(name, values), List.copyOf(constants.found.keySet()));
+        return new Calibration(new Profile(name, values), List.copyOf(constants.found.keySet()), List.of());
     }
 
     private void reductions() {

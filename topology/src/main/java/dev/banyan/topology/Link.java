@@ -23,7 +23,7 @@ public record Link(int a, int b, Kind kind, int lanes, double gbsAToB, double gb
         XGMI,
         /** PCIe. */
         PCIE,
-        /** Between CPU sockets: QPI, UPI, xGMI, X-Bus. */
+        /** Between CPU sockets: QPI, UPI, xGMI, X-Bus; or beside PCIe from a device to its CPU: NVLink-C2C. */
         SOCKET,
         /**
          * Between two devices, of a technology that is not known but with a bandwidth of its own, as in a matrix of

@@ -54,7 +54,8 @@ public final class NoPeerAccess {
         return new LinkedHashSet<>(value.isBlank() ? List.of() : Arrays.asList(value.split(" +", -1)));
     }
 
-    private static String id(Device device) {
+    /** Returns the name by which the attribute of other devices refers to a device. */
+    public static String id(Device device) {
         String busId = device.busId();
         return busId == null ? device.name() : busId;
     }

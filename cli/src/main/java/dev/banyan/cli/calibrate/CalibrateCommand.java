@@ -17,6 +17,7 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.Calibration;
 import dev.banyan.study.measured.P2pReader;
 import dev.banyan.study.measured.P2pReport;
+import dev.banyan.study.measured.P2pReport.Measure;
 import dev.banyan.study.text.FigureText;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineReader;
@@ -27,6 +28,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -105,6 +107,12 @@ public final class CalibrateCommand extends ReportCommand {
                     .measured()
                     .forEach(constant -> out.println("# " + constant.key() + ": "
                             + TerminalText.of(calibration.profile().source(constant))));
+            if (!calibration.unused().isEmpty()) {
+                out.println("# not used: "
+                        + calibration.unused().stream().map(Measure::title).collect(Collectors.joining(", "))
+                        + "; constants of PCIe take P2P=Disabled, and those of NVLink P2P=Enabled, both ways before"
+                        + " one way");
+            }
         });
     }
 

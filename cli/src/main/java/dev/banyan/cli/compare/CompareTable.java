@@ -59,7 +59,7 @@ record CompareTable(Comparison comparison) {
                 lines.add(TerminalText.of(row.remark()));
             } else if (row.refusal() == null && row.ratio() == null) {
                 lines.add(TerminalText.of(row.name()) + ": faster over links that the bound leaves out (PCIe beside"
-                        + " NVLink, or host memory between devices without a path)");
+                        + " NVLink or xGMI, or host memory between devices without a path)");
             }
             ImportedSchedule.Origin origin = row.schedule();
             if (origin != null) {
@@ -90,6 +90,7 @@ record CompareTable(Comparison comparison) {
                         ? ""
                         : "; without relays " + Numbers.gbs(comparison.boundWithoutRelaysGBs())));
         Assumptions.line(comparison.assumed()).ifPresent(line -> lines.add("# " + line));
+        comparison.remarks().forEach(remark -> lines.add("# " + TerminalText.of(remark)));
         comparison.beyond().forEach(limit -> lines.add("# " + limit.sentence()));
         if (comparison.hint() != null) {
             lines.add("# hint: " + TerminalText.of(comparison.hint()));

@@ -21,11 +21,12 @@ public record SubsetsTable(Subsets report, boolean listed) {
     /** Prints the summary by size, or every set of the one size. */
     public void print(PrintWriter out, TableFormat format) {
         TextTable table = listed ? sets() : summary();
-        String title =
-                TerminalText.of(report.machine()) + ": " + report.subsets().size()
-                        + (report.subsets().size() == 1 ? " connected subset of " : " connected subsets of ")
-                        + report.devices().size()
-                        + " devices, ratios to the bound" + (listed ? "" : " as mean (min)");
+        int sets = report.subsets().size();
+        boolean all = sets == report.tried();
+        String title = TerminalText.of(report.machine()) + ": " + (all ? "all " + sets : sets + " of " + report.tried())
+                + " sets of " + report.devices().size() + " devices"
+                + (all ? "" : ", those that " + report.direct() + " joins") + ", ratios to the bound"
+                + (listed ? "" : " as mean (min)");
         if (format == TableFormat.markdown) {
             out.println(title);
             out.println();
@@ -43,14 +44,14 @@ public record SubsetsTable(Subsets report, boolean listed) {
         List<String> columns = new ArrayList<>(List.of(
                 "size",
                 "subsets",
-                "NVLink\nring",
+                report.direct() + "\nring",
                 "min rate\n(GB/s)",
                 "mean\n(GB/s)",
                 "max\n(GB/s)",
                 "packing",
                 "kernighan-lin",
                 "rings",
-                "rings\nover NVLink",
+                "rings\nover " + report.direct(),
                 "star",
                 "trees\n(most)",
                 "depth\n(most)",

@@ -10,6 +10,7 @@ import dev.banyan.topology.ThisMachine;
 import dev.banyan.topology.format.MachineReader;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
+import dev.banyan.topology.option.StatedSpeeds.PeerAccess;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -77,6 +78,13 @@ public final class MachineOptions extends OptionGroup {
     private double socketGbs;
 
     @Option(
+            names = "--peer-access",
+            paramLabel = "yes|no",
+            description = "Whether the driver grants peer access between all GPUs where a file leaves it open (default:"
+                    + " no for GeForce cards from series 40 on, else yes).")
+    private @Nullable Answer peerAccess;
+
+    @Option(
             names = "--devices",
             paramLabel = "LIST",
             description =
@@ -86,6 +94,18 @@ public final class MachineOptions extends OptionGroup {
 
     /** The option that has named the devices, for messages. */
     private String source = "--devices";
+
+    /** An answer about peer access. */
+    enum Answer {
+        yes(PeerAccess.YES),
+        no(PeerAccess.NO);
+
+        private final PeerAccess stated;
+
+        Answer(PeerAccess stated) {
+            this.stated = stated;
+        }
+    }
 
     /** The unit of a plain matrix. */
     enum Unit {
@@ -202,7 +222,7 @@ public final class MachineOptions extends OptionGroup {
         if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
             throw new ParameterException(
                     command(),
-                    "--gpu, --pcie-gen, --nvlink-gbs and --socket-gbs are for files; "
+                    "--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
                             + (machine == null
                                     ? "name one by --machine"
                                     : "the preset " + machine + " knows its speeds"));
@@ -219,7 +239,12 @@ public final class MachineOptions extends OptionGroup {
 
     private StatedSpeeds stated() {
         try {
-            return new StatedSpeeds(pcieGeneration, nvlinkGbs, socketGbs, model);
+            return new StatedSpeeds(
+                    pcieGeneration,
+                    nvlinkGbs,
+                    socketGbs,
+                    model,
+                    peerAccess == null ? PeerAccess.BY_MODEL : peerAccess.stated);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(command(), e.getMessage(), e);
         }

@@ -12,6 +12,7 @@ public final class Assumptions {
         return assumed.isEmpty()
                 ? Optional.empty()
                 : Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
-                        + " (--gpu, --pcie-gen, --nvlink-gbs and --socket-gbs state what is known)");
+                        + " (--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access state what"
+                        + " is known)");
     }
 }

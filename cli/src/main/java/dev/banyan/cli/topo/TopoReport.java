@@ -4,10 +4,10 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.study.text.Numbers;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.text.LinkNames;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
@@ -64,7 +64,7 @@ public record TopoReport(
                 warnings,
                 noPeerAccess(machine),
                 machine.assumed(),
-                machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI) ? "xGMI" : "NVLink");
+                LinkNames.direct(machine));
     }
 
     private static List<List<Integer>> noPeerAccess(Machine machine) {

@@ -105,8 +105,10 @@ public final class TreesCommand extends Subcommand {
             arity = "0..1",
             fallbackValue = "0",
             paramLabel = "SIZE",
-            description = "Compare the algorithms for an allreduce on every set of three devices or more that NVLink"
-                    + " connects, and sum up by size; with SIZE: on every set of that size, a line each.")
+            description =
+                    "Compare the algorithms for an allreduce on every set of three devices or more that NVLink or xGMI"
+                        + " joins (every set where the machine has neither), and sum up by size; with SIZE: on every"
+                        + " set of that size, a line each.")
     private @Nullable Integer allSubsets;
 
     @Option(

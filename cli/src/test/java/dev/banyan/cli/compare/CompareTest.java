@@ -189,7 +189,7 @@ class CompareTest {
         CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-4 --all-subsets=3 --relays others");
         assertThat(run.status()).as(run.err()).isZero();
         List<String> lines = run.out().lines().toList();
-        assertThat(lines.getFirst()).isEqualTo("# p3.16xlarge: 10 connected subsets of 5 devices, ratios to the bound");
+        assertThat(lines.getFirst()).isEqualTo("# p3.16xlarge: all 10 sets of 5 devices, ratios to the bound");
         assertThat(lines.get(1)).startsWith("# rate, trees, depth are those of the packing");
         assertThat(lines.stream().filter(line -> line.startsWith("  "))).hasSize(10);
         assertThat(lines)
@@ -198,7 +198,7 @@ class CompareTest {
                         .out()
                         .lines()
                         .toList())
-                .startsWith("pcie-4: 5 connected subsets of 4 devices, ratios to the bound as mean (min)")
+                .startsWith("pcie-4: all 5 sets of 4 devices, ratios to the bound as mean (min)")
                 .anyMatch(line -> line.startsWith("| all | 5 | 0 | "));
     }
 

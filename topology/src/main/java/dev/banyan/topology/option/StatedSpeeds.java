@@ -5,16 +5,34 @@ import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.internal.text.Quote;
 
 /**
- * Speeds that a reader of a description takes where the description states none, instead of assuming some.
+ * Speeds and abilities that a reader of a description takes where the description states none, instead of assuming
+ * some.
  *
  * @param pcieGeneration generation of all PCIe slots, 3 to 7; 0 for not known
  * @param nvlinkGbs one NVLink or xGMI link one way in GB/s, e.g. 50 for B200; 0 for not known
  * @param socketGbs between two CPU sockets one way in GB/s; 0 for not known
  * @param product model of all GPUs as nvidia-smi prints it, e.g. {@code NVIDIA H100 80GB HBM3}; empty for not known
+ * @param peerAccess whether the driver grants peer access between all GPUs
  */
-public record StatedSpeeds(int pcieGeneration, double nvlinkGbs, double socketGbs, String product) {
+public record StatedSpeeds(
+        int pcieGeneration, double nvlinkGbs, double socketGbs, String product, PeerAccess peerAccess) {
     /** Nothing is stated. */
     public static final StatedSpeeds NONE = new StatedSpeeds(0, 0, 0, "");
+
+    /** Access of GPUs to each other's memory. */
+    public enum PeerAccess {
+        /** Granted between all. */
+        YES,
+        /** Granted to none. */
+        NO,
+        /** Not known: granted unless the model's driver refuses it. */
+        BY_MODEL
+    }
+
+    /** Speeds alone; peer access follows from the model. */
+    public StatedSpeeds(int pcieGeneration, double nvlinkGbs, double socketGbs, String product) {
+        this(pcieGeneration, nvlinkGbs, socketGbs, product, PeerAccess.BY_MODEL);
+    }
 
     /**
      * Checks the values.

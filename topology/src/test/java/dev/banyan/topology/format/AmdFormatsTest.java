@@ -7,8 +7,10 @@ import dev.banyan.InputException;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
+import java.util.List;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -123,6 +125,58 @@ class AmdFormatsTest {
         assertThat(read(amdSmi("N/A").replace("15 ", "30 ")).links())
                 .as("two hops are no link")
                 .noneMatch(link -> link.kind().isNvLinkClass());
+    }
+
+    @Test
+    void takesAccessAndModelsFromWhatStandsBesideTheTables() {
+        String two = table(2, "ACCESS TABLE:", "0000:%dc:00.0", (a, b) -> a.equals(b) ? "ENABLED" : "DISABLED")
+                + table(2, "LINK TYPE TABLE:", "0000:%dc:00.0", (a, b) -> a.equals(b) ? "SELF" : "PCIE");
+        assertThat(NoPeerAccess.between(read(two), 0, 1)).isTrue();
+        assertThat(NoPeerAccess.between(read(two.replace("DISABLED", "ENABLED")), 0, 1))
+                .isFalse();
+        String listed = "| 0000:0c:00.0    AMD Instinct MI350X | N/A        N/A   0          N/A/1000 W |\n"
+                + "| 0000:1c:00.0    AMD Instinct MI350X | N/A        N/A   0          N/A/1000 W |\n";
+        assertThat(LinkMatrix.of(read(listed + two.replace("PCIE", "XGMI").replace("DISABLED", "ENABLED")))
+                        .gbs(0, 1))
+                .isEqualTo(76.8);
+        assertThat(LinkMatrix.of(read(two.replace("PCIE", "XGMI"))).classOf(0, 1))
+                .as("xGMI without access")
+                .isEqualTo(LinkMatrix.PCIE);
+        String series = "GPU[0]\t\t: Card Series: \t\tAMD Instinct MI325X\n";
+        assertThat(LinkMatrix.of(read(series + rocmSmi(4, 2, (a, b) -> "XGMI", 0)))
+                        .gbs(0, 1))
+                .isEqualTo(64);
+    }
+
+    @Test
+    void readsMarkdown() {
+        StringBuilder text =
+                new StringBuilder("**Link Type Between Two GPUs**\n\n|  | GPU0 | GPU1 |\n| :-- | :--: | :--: |\n");
+        text.append("| **GPU0** | 0 | XGMI |\n| **GPU1** | XGMI | 0 |\n");
+        assertThat(LinkMatrix.of(read(text.toString())).gbs(0, 1)).isEqualTo(50);
+        assertThat(read("**amd-smi topology**\n```\n" + amdSmi("0-0") + "```\n").size())
+                .isEqualTo(8);
+    }
+
+    @Test
+    void diesOfMi250xHaveFourTwoOrOneLinks() {
+        List<String> oneHop = List.of("01", "23", "45", "67", "06", "24", "02", "13", "15", "37", "46", "57");
+        String text = rocmSmi(8, 2, (a, b) -> "XGMI", 0);
+        String types = text.substring(text.indexOf("====", text.indexOf("Link Type") - 40));
+        String weights = table(8, "======== Weight between two GPUs ========", "GPU%d", (a, b) -> {
+            String pair = "" + Math.min(a, b) + Math.max(a, b);
+            return a.equals(b) ? "0" : oneHop.contains(pair) ? "15" : "30";
+        });
+        Machine machine = read(weights + types);
+        LinkMatrix links = LinkMatrix.of(machine);
+        assertThat(List.of(links.gbs(0, 1), links.gbs(0, 6), links.gbs(0, 2), links.gbs(0, 3)))
+                .containsExactly(200.0, 100.0, 50.0, 0.0);
+        assertThat(machine.assumed()).anyMatch(phrase -> phrase.contains("as four MI250X have"));
+        StatedSpeeds mi210 = new StatedSpeeds(0, 0, 0, "AMD Instinct MI210");
+        assertThat(LinkMatrix.of(read(weights + types, mi210)).gbs(0, 1)).isEqualTo(50);
+        StatedSpeeds mi250 = new StatedSpeeds(0, 0, 0, "AMD Instinct MI250");
+        LinkMatrix four = LinkMatrix.of(read(rocmSmi(4, 2, (a, b) -> "XGMI", 0), mi250));
+        assertThat(List.of(four.gbs(0, 1), four.gbs(1, 2))).containsExactly(200.0, 50.0);
     }
 
     @Test

@@ -204,7 +204,10 @@ class NcclXmlFormatTest {
     void warnsWhenGpusReachNvSwitchesUnevenly() {
         Machine machine =
                 read(system(cpu(0, gpu(0, toSwitch("0000:c3:00.0", 6)), gpu(1, toSwitch("0000:c3:00.0", 5)), gpu(2))));
-        assertThat(machine.warnings()).singleElement().asString().contains("0 to 6 lanes");
+        assertThat(machine.warnings())
+                .satisfiesExactly(
+                        few -> assertThat(few).contains("GPU1 (rank 1) has 5 NVLinks where others have 6"),
+                        none -> assertThat(none).contains("GPU2 (rank 2) has no NVLink"));
     }
 
     @Test
@@ -332,6 +335,36 @@ class NcclXmlFormatTest {
     }
 
     @Test
+    void gpusOfOneFunctionShareItsLinks() {
+        String links = "<nvlink target=\"ffffffff:ff:ff.0\" count=\"36\" tclass=\"0x068000\"/>\n"
+                + "<c2c bw=\"56000\" count=\"6\"/>\n";
+        String two = "<gpu dev=\"0\" sm=\"107\" mlopart=\"0\" rank=\"0\">\n" + links + "</gpu>\n"
+                + "<gpu dev=\"0\" sm=\"107\" mlopart=\"1\" rank=\"1\">\n" + links + "</gpu>\n";
+        Machine machine = read(system(cpu(0, pci(busId(0), "0x030200", two))));
+        assertThat(links(machine, Link.Kind.NVLINK)).hasSize(2).allSatisfy(link -> {
+            assertThat(link.lanes()).isEqualTo(18);
+            assertThat(link.gbsFrom(link.a())).isEqualTo(900);
+        });
+        assertThat(links(machine, Link.Kind.SOCKET))
+                .hasSize(2)
+                .allSatisfy(link -> assertThat(link.gbsFrom(link.a())).isEqualTo(168));
+    }
+
+    @Test
+    void namesTheGpuWithoutNvLinksAmongOthers() {
+        String none = "<nvlink target=\"ffffffff:ff:ff.0\" count=\"0\" tclass=\"0x068000\"/>\n";
+        for (String third : List.of("", none)) {
+            assertThat(read(system(cpu(
+                                    0,
+                                    gpu(0, toSwitch("0000:c3:00.0", 18)),
+                                    gpu(1, toSwitch("0000:c3:00.0", 18)),
+                                    gpu(2, third))))
+                            .warnings())
+                    .anyMatch(warning -> warning.startsWith("GPU2 (rank 2) has no NVLink in the file"));
+        }
+    }
+
+    @Test
     void tellsHostsApart() {
         String a = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1))).replace("<cpu ", "<cpu host_hash=\"0xa\" ");
         String b = cpu(0, gpu(0, nvlink(1, 1)), gpu(1, nvlink(0, 1)))
@@ -353,7 +386,7 @@ class NcclXmlFormatTest {
             assertThat(link.gbsFrom(0)).isEqualTo(75);
         });
         Machine grace = read(system(cpu(0, gpu(0, 0, 90, "<c2c bw=\"44712\" count=\"10\"/>\n"))));
-        assertThat(links(grace, Link.Kind.NVLINK))
+        assertThat(links(grace, Link.Kind.SOCKET))
                 .singleElement()
                 .satisfies(link -> assertThat(link.gbsFrom(0)).isCloseTo(447.12, Offset.offset(1e-9)));
     }

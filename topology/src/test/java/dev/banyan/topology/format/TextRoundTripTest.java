@@ -78,7 +78,7 @@ class TextRoundTripTest {
     private static Machine randomMachine(Random random) {
         int n = 1 + random.nextInt(10);
         int cards = random.nextInt(4);
-        int sockets = 1 + random.nextInt(3);
+        int sockets = 1 + random.nextInt(2);
         List<Hub> hubs = new ArrayList<>();
         List<Link> links = new ArrayList<>();
         List<Integer> places = new ArrayList<>();

@@ -8,6 +8,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.CertificateReport;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
+import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.machine.RelayChoice;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.Numbers;
@@ -41,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * @param rows one per way
  * @param warnings one sentence each
  * @param assumed speeds that the description leaves open
+ * @param remarks on the links, one sentence each
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record Comparison(
@@ -56,7 +58,8 @@ public record Comparison(
         @Nullable String hint,
         List<Row> rows,
         List<String> warnings,
-        @JsonIgnore List<String> assumed) {
+        @JsonIgnore List<String> assumed,
+        @JsonIgnore List<String> remarks) {
     /** Steps of progress. */
     public static final int STEPS = Contender.values().length + 1;
 
@@ -164,7 +167,8 @@ public record Comparison(
                 List.copyOf(rows),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
-                chosen.machine().assumed());
+                chosen.machine().assumed(),
+                LinkRemarks.of(chosen.machine()));
     }
 
     /** NCCL as the simulator has it, beside ways that are rated by their links alone. */

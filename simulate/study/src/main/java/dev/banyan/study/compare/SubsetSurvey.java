@@ -1,6 +1,7 @@
 package dev.banyan.study.compare;
 
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.topology.internal.text.LinkNames;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,9 +61,9 @@ public final class SubsetSurvey {
             onSet.run();
         }
         if (rows.isEmpty()) {
-            throw new IllegalArgumentException("NVLink connects no such set of the devices of "
-                    + chosen.machine().name() + "; name others by --devices");
+            throw new IllegalArgumentException(LinkNames.direct(chosen.machine())
+                    + " joins no such set of the devices of " + chosen.machine().name() + "; name others by --devices");
         }
-        return Subsets.of(chosen, rows);
+        return Subsets.of(chosen, sets(), rows);
     }
 }

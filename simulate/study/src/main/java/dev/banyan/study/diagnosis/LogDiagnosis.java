@@ -29,7 +29,8 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
         List<String> findings = new ArrayList<>();
         List<Advice> advice = new ArrayList<>();
         log.version().ifPresent(version -> findings.add("NCCL " + version + ", " + log.ranks() + " ranks"));
-        rings(log, machine, findings, advice);
+        List<Advice> last = new ArrayList<>();
+        rings(log, machine, findings, last);
         hops(log, findings);
         disabled(log, findings, advice);
         settings(log, findings, advice);
@@ -41,10 +42,11 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
         if (!log.choices().isEmpty()) {
             findings.add("NCCL chose " + choices(log));
         }
+        advice.addAll(last);
         return new LogDiagnosis(log.source(), List.copyOf(findings), List.copyOf(advice));
     }
 
-    private static void rings(NcclLog log, @Nullable Machine machine, List<String> findings, List<Advice> advice) {
+    private static void rings(NcclLog log, @Nullable Machine machine, List<String> findings, List<Advice> last) {
         if (log.channels() > log.rings().size()) {
             findings.add("Collectives use " + log.channels() + " channels");
         }
@@ -70,7 +72,7 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
                             ? "All neighbours in its rings are joined by NVLink, if ranks are in the order of devices"
                             : "The rings cross " + some(pcie) + " by PCIe, if ranks are in the order of devices");
             if (!pcie.isEmpty()) {
-                Advice.export(machine).ifPresent(advice::add);
+                Advice.export(machine).ifPresent(last::add);
             }
         }
     }

@@ -9,6 +9,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param rows one per collective
  * @param warnings one sentence each
  * @param assumed speeds that the description leaves open
- * @param rates how PCIe is counted; absent where that needs no word
+ * @param rates how links are counted; absent where that needs no word
  */
 public record MachineBounds(
         @JsonIgnore String machine,
@@ -87,7 +88,11 @@ public record MachineBounds(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.machine().assumed(),
-                countsPcie(network, chosen) ? PcieRates.sentence(chosen.machine()) : "");
+                Stream.concat(
+                                Stream.of(countsPcie(network, chosen) ? PcieRates.sentence(chosen.machine()) : "")
+                                        .filter(sentence -> !sentence.isEmpty()),
+                                LinkRemarks.of(chosen.machine()).stream())
+                        .collect(Collectors.joining(". ")));
     }
 
     /** Returns whether some bound is one of PCIe links. */

@@ -2,6 +2,7 @@ package dev.banyan.study.machine;
 
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.internal.text.LinkNames;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.Arrays;
 import java.util.List;
@@ -56,15 +57,17 @@ public record RelayChoice(List<Integer> relays, BigFraction alone, BigFraction t
 
     private static String reason(ChosenMachine chosen) {
         LinkMatrix links = chosen.links();
+        String direct = LinkNames.direct(chosen.machine());
         int n = links.size();
         List<String> lonely = IntStream.range(0, n)
                 .filter(a -> IntStream.range(0, n).noneMatch(b -> links.classOf(a, b) >= LinkMatrix.NVLINK))
                 .mapToObj(a -> chosen.machine().devices().get(a).name())
                 .toList();
         if (!lonely.isEmpty() && lonely.size() < n) {
-            return String.join(", ", lonely) + (lonely.size() == 1 ? " has" : " have") + " no NVLink to the others";
+            return String.join(", ", lonely) + (lonely.size() == 1 ? " has" : " have") + " no " + direct
+                    + " to the others";
         }
-        return links.nvlinkConnected() ? "idle GPUs can forward" : "NVLink does not join these GPUs";
+        return links.nvlinkConnected() ? "idle GPUs can forward" : direct + " does not join these GPUs";
     }
 
     /** One line for people, with the option to give. */

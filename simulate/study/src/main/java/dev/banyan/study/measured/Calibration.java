@@ -10,10 +10,12 @@ import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -38,13 +40,15 @@ import java.util.stream.IntStream;
  *
  * @param profile all constants
  * @param measured the constants that were measured
+ * @param unused the matrices of which no constant takes the figures of pairs
  */
-public record Calibration(Profile profile, List<Constant> measured) {
+public record Calibration(Profile profile, List<Constant> measured, List<Measure> unused) {
     private static final double NINETIETH_PERCENTILE = 0.9;
     private static final double MEDIAN = 0.5;
 
     public Calibration {
         measured = List.copyOf(measured);
+        unused = List.copyOf(unused);
     }
 
     /**
@@ -71,6 +75,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
         private final P2pReport report;
         private final Machine machine;
         private final Map<Constant, Profile.Value> found = new EnumMap<>(Constant.class);
+        private final Set<Measure> used = EnumSet.noneOf(Measure.class);
 
         Work(P2pReport report, Machine machine) {
             this.report = report;
@@ -107,7 +112,10 @@ public record Calibration(Profile profile, List<Constant> measured) {
             values.replaceAll((constant, value) -> new Profile.Value(
                     value.value(), "not measured; taken from " + base.name() + ": " + value.source()));
             values.putAll(found);
-            return new Calibration(new Profile(name, values), List.copyOf(found.keySet()));
+            Set<Measure> unused = EnumSet.copyOf(report.matrices().keySet());
+            unused.remove(Measure.ACCESS);
+            unused.removeAll(used);
+            return new Calibration(new Profile(name, values), List.copyOf(found.keySet()), List.copyOf(unused));
         }
 
         private int[] everyDevice() {
@@ -243,6 +251,7 @@ public record Calibration(Profile profile, List<Constant> measured) {
                     .sorted()
                     .toArray();
             if (values.length > 0) {
+                used.add(measure);
                 put(constant, quantile, values, what);
             }
         }

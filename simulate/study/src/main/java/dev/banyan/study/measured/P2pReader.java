@@ -9,14 +9,20 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what p2pBandwidthLatencyTest prints, or any part of it that holds a whole title, heading and rows from
+ * Reads what p2pBandwidthLatencyTest prints, as text or as Markdown, or any part of it that holds a whole title, heading and rows from
  * device 0 on. Text between is skipped, and so are the latencies as the CPU sees them and, where writes were
  * measured too, the matrices of reads. Safe for use from any thread.
  */
 public final class P2pReader {
+    /** What Markdown puts before, between and around words. */
+    private static final Pattern MARKS = Pattern.compile("[#*|`]");
+    /** A line without a word: blank, the begin or end of a Markdown block, or the rule of a Markdown table. */
+    private static final Pattern EMPTY = Pattern.compile("[\\s|:-]*|\\s*```\\w*\\s*");
+
     private final Lines lines;
     private final Map<Measure, PairMatrix> matrices = new EnumMap<>(Measure.class);
 
@@ -46,12 +52,13 @@ public final class P2pReader {
     private P2pReport report() {
         int size = 0;
         for (int line = 0; line < lines.lines().size(); line++) {
-            String title = lines.lines().get(line).strip();
+            String title =
+                    MARKS.matcher(lines.lines().get(line)).replaceAll(" ").strip();
             Measure measure = measure(title);
             if (measure == null) {
                 continue;
             }
-            PairMatrix matrix = matrix(line + 1, title);
+            PairMatrix matrix = matrix(nextContent(line + 1), title);
             if (size > 0 && matrix.size() != size) {
                 throw lines.wrong(
                         line,
@@ -90,10 +97,24 @@ public final class P2pReader {
         return title.startsWith("P2P=") ? (peer ? Measure.LATENCY_PEER : Measure.LATENCY_STAGED) : null;
     }
 
-    /** @param start index of the line after the title */
+    /** Returns the index of the next line that is neither blank nor the begin of a Markdown block, nor a rule of one. */
+    private int nextContent(int from) {
+        int line = from;
+        while (line < lines.lines().size()
+                && EMPTY.matcher(lines.lines().get(line)).matches()) {
+            line++;
+        }
+        return line;
+    }
+
+    /** The words of a line, without the marks of Markdown. */
+    private List<Word> words(int line) {
+        return Lines.words(MARKS.matcher(lines.lines().get(line)).replaceAll(" "));
+    }
+
+    /** @param start index of the line of the heading */
     private PairMatrix matrix(int start, String title) {
-        List<Word> heading =
-                start < lines.lines().size() ? Lines.words(lines.lines().get(start)) : List.of();
+        List<Word> heading = start < lines.lines().size() ? words(start) : List.of();
         int size = heading.size() - 1;
         if (size < 2 || !heading.getFirst().text().matches("D\\\\D|GPU")) {
             throw lines.wrong(
@@ -113,8 +134,10 @@ public final class P2pReader {
             }
         }
         List<double[]> rows = new ArrayList<>();
-        for (int line = start + 1; line < lines.lines().size() && rows.size() < size; line++) {
-            List<Word> words = Lines.words(lines.lines().get(line));
+        for (int line = nextContent(start + 1);
+                line < lines.lines().size() && rows.size() < size;
+                line = nextContent(line + 1)) {
+            List<Word> words = words(line);
             if (words.isEmpty() || !words.getFirst().text().matches("[0-9]+")) {
                 break;
             }

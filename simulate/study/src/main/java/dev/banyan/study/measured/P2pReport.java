@@ -17,19 +17,30 @@ public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
     /** The quantity that a matrix holds. */
     public enum Measure {
         /** 1 where the row's device may access the column's memory. */
-        ACCESS,
+        ACCESS("P2P Connectivity"),
         /** Copies one way in GB/s, peer access off: through the host's memory. */
-        ONE_WAY_STAGED,
+        ONE_WAY_STAGED("Unidirectional P2P=Disabled"),
         /** Copies one way in GB/s, peer access on where it is granted. */
-        ONE_WAY_PEER,
+        ONE_WAY_PEER("Unidirectional P2P=Enabled"),
         /** Copies both ways at once, both together, in GB/s, peer access off. */
-        BOTH_WAYS_STAGED,
+        BOTH_WAYS_STAGED("Bidirectional P2P=Disabled"),
         /** Copies both ways at once, both together, in GB/s, peer access on where it is granted. */
-        BOTH_WAYS_PEER,
+        BOTH_WAYS_PEER("Bidirectional P2P=Enabled"),
         /** Time of a small copy in us, peer access off. */
-        LATENCY_STAGED,
+        LATENCY_STAGED("P2P=Disabled Latency"),
         /** Time of a small copy in us, peer access on where it is granted. */
-        LATENCY_PEER
+        LATENCY_PEER("P2P=Enabled Latency");
+
+        private final String title;
+
+        Measure(String title) {
+            this.title = title;
+        }
+
+        /** Returns what p2pBandwidthLatencyTest calls its matrix. */
+        public String title() {
+            return title;
+        }
     }
 
     /**

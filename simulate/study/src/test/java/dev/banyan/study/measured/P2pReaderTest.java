@@ -64,6 +64,31 @@ class P2pReaderTest {
     }
 
     @Test
+    void readsMarkdownAndBlankLines() {
+        String blocks = """
+            ### Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)
+
+            ```
+               D\\D     0      1
+
+                 0 780.00  26.40
+
+                 1  26.40 790.00
+            ```
+            **P2P=Enabled Latency Matrix (\u03bcs)**
+
+            | GPU | 0 | 1 |
+            | --- | ---: | ---: |
+            | 0 | 1.70 | 1.50 |
+            | 1 | 1.50 | 1.60 |
+            """;
+        P2pReport report = P2pReader.parse("p2p.md", blocks);
+        assertThat(report.matrices()).containsOnlyKeys(Measure.ONE_WAY_PEER, Measure.LATENCY_PEER);
+        assertThat(figure(report, Measure.ONE_WAY_PEER)).isEqualTo(26.4);
+        assertThat(figure(report, Measure.LATENCY_PEER)).isEqualTo(1.5);
+    }
+
+    @Test
     void everyMatrixIsRead() {
         P2pReport report = P2pReader.parse("p2p.txt", PAIR);
         assertThat(report.devices()).isEqualTo(2);

@@ -2,6 +2,7 @@ package dev.banyan.topology.internal.amd;
 
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.BusId;
+import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.internal.text.MachineFormat;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
@@ -11,19 +12,24 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Output of {@code amd-smi topology}: weights, link types and, where the driver reports them, bandwidths in MB/s, of
+ * Output of {@code amd-smi topology}: access, weights, link types and, where the driver reports them, bandwidths in MB/s, of
  * which the greatest of a pair is that of all its links together; see {@link AmdMachine}.
  */
 public final class AmdSmiFormat implements MachineFormat {
     private static final String TOOL = "amd-smi topology";
-    private static final Pattern TYPES = Pattern.compile("^\\s*LINK TYPE TABLE:\\s*$", Pattern.MULTILINE);
-    private static final Pattern WEIGHTS = Pattern.compile("^\\s*WEIGHT TABLE:\\s*$");
-    private static final Pattern BANDWIDTHS = Pattern.compile("^\\s*NUMA BW TABLE:\\s*$");
+    private static final Pattern TYPES = title("LINK TYPE TABLE");
+    private static final Pattern WEIGHTS = title("WEIGHT TABLE");
+    private static final Pattern BANDWIDTHS = title("NUMA BW TABLE");
+    private static final Pattern ACCESS = title("ACCESS TABLE");
 
     private final StatedSpeeds stated;
 
     public AmdSmiFormat(StatedSpeeds stated) {
         this.stated = stated;
+    }
+
+    private static Pattern title(String words) {
+        return Pattern.compile("^[\\s#*|]*" + words + ":?[\\s:*|]*$", Pattern.MULTILINE);
     }
 
     @Override
@@ -41,6 +47,7 @@ public final class AmdSmiFormat implements MachineFormat {
         List<String> lines = text.lines().toList();
         AmdTable types = AmdTable.find(source, lines, TYPES, TOOL).orElseThrow();
         AmdTable weights = AmdTable.find(source, lines, WEIGHTS, TOOL).orElse(null);
+        AmdTable access = AmdTable.find(source, lines, ACCESS, TOOL).orElse(null);
         AmdTable bandwidths = AmdTable.find(source, lines, BANDWIDTHS, TOOL).orElse(null);
         int[] numa = new int[types.size()];
         Arrays.fill(numa, -1);
@@ -49,6 +56,7 @@ public final class AmdSmiFormat implements MachineFormat {
             String busId = BusId.normalize(name);
             busIds.add(busId.isEmpty() ? null : busId);
         }
-        return new AmdMachine(source, types, weights, stated).build(busIds, numa, bandwidths);
+        return new AmdMachine(source, types, weights, access, stated)
+                .build(busIds, numa, bandwidths, ListedGpus.in(lines));
     }
 }

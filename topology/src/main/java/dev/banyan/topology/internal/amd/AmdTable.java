@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 
 /**
  * A square table of {@code rocm-smi --showtopo} or {@code amd-smi topology}: a title, a line of names, and a row per
- * name.
+ * name. It may be a Markdown table.
  *
  * @param names of the GPUs, e.g. {@code GPU0} or {@code 0000:0c:00.0}
  * @param cells by row and column
@@ -17,6 +17,11 @@ import java.util.regex.Pattern;
  */
 record AmdTable(List<String> names, List<List<String>> cells, int line) {
     private static final Pattern SPACES = Pattern.compile("\\s+");
+    /** A line without a cell: blank, a rule of a Markdown table, or the begin or end of a Markdown block. */
+    private static final Pattern EMPTY = Pattern.compile("[\\s|:-]*|\\s*```\\w*\\s*");
+    /** What Markdown puts between and around cells. */
+    private static final Pattern MARKS = Pattern.compile("[|*`]");
+
     private static final int MAX_DEVICES = 1024;
 
     /**
@@ -72,14 +77,15 @@ record AmdTable(List<String> names, List<List<String>> cells, int line) {
 
     private static int next(List<String> lines, int from) {
         int line = from;
-        while (line < lines.size() && lines.get(line).isBlank()) {
+        while (line < lines.size() && EMPTY.matcher(lines.get(line)).matches()) {
             line++;
         }
         return line;
     }
 
     private static List<String> words(String line) {
-        return line.isBlank() ? List.of() : List.of(SPACES.split(line.strip()));
+        String plain = MARKS.matcher(line).replaceAll(" ").strip();
+        return plain.isEmpty() ? List.of() : List.of(SPACES.split(plain));
     }
 
     /** Number of GPUs. */

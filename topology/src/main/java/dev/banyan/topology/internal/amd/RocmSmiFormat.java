@@ -1,6 +1,7 @@
 package dev.banyan.topology.internal.amd;
 
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.internal.text.MachineFormat;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
@@ -11,13 +12,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Output of {@code rocm-smi --showtopo}: weights, link types and NUMA nodes, but neither speeds nor how many links join
+ * Output of {@code rocm-smi --showtopo}, as text or as Markdown: weights, link types and NUMA nodes, but neither speeds nor how many links join
  * a pair; see {@link AmdMachine}.
  */
 public final class RocmSmiFormat implements MachineFormat {
     private static final String TOOL = "rocm-smi --showtopo";
-    private static final Pattern TYPES = Pattern.compile("={3,} *Link Type between two GPUs *={3,}");
-    private static final Pattern WEIGHTS = Pattern.compile("={3,} *Weight between two GPUs *={3,}");
+    private static final Pattern TYPES = title("Link Type");
+    private static final Pattern WEIGHTS = title("Weight");
+    private static final Pattern ACCESS = title("Link accessibility");
     private static final Pattern NUMA =
             Pattern.compile("^GPU ?\\[?(\\d{1,4})\\]?\\s*: \\(Topology\\) Numa Node: (-?\\d{1,4})\\s*$");
 
@@ -25,6 +27,11 @@ public final class RocmSmiFormat implements MachineFormat {
 
     public RocmSmiFormat(StatedSpeeds stated) {
         this.stated = stated;
+    }
+
+    private static Pattern title(String words) {
+        return Pattern.compile(
+                "^[\\s=#*|]*" + words + " between two GPUs[\\s=#:*|]*$", Pattern.MULTILINE | Pattern.CASE_INSENSITIVE);
     }
 
     @Override
@@ -42,6 +49,7 @@ public final class RocmSmiFormat implements MachineFormat {
         List<String> lines = text.lines().toList();
         AmdTable types = AmdTable.find(source, lines, TYPES, TOOL).orElseThrow();
         AmdTable weights = AmdTable.find(source, lines, WEIGHTS, TOOL).orElse(null);
+        AmdTable access = AmdTable.find(source, lines, ACCESS, TOOL).orElse(null);
         int[] numa = new int[types.size()];
         Arrays.fill(numa, -1);
         for (String line : lines) {
@@ -54,6 +62,6 @@ public final class RocmSmiFormat implements MachineFormat {
         for (int i = 0; i < types.size(); i++) {
             busIds.add(null);
         }
-        return new AmdMachine(source, types, weights, stated).build(busIds, numa, null);
+        return new AmdMachine(source, types, weights, access, stated).build(busIds, numa, null, ListedGpus.in(lines));
     }
 }

@@ -8,6 +8,7 @@ import dev.banyan.topology.internal.text.BusId;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.internal.text.Quote;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -20,6 +21,7 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Resolves the {@code nvlink}, {@code xgmi} and {@code c2c} elements of the GPUs of one file: direct links between
@@ -115,7 +117,7 @@ final class NcclGpuLinks {
         dangling.forEach((target, count) -> warnings.add(count + (count == 1 ? " link leads" : " links lead")
                 + " to " + target + ", which is not in the file (a GPU that was hidden from the job that wrote it?):"
                 + " left out"));
-        warnOfUnevenSwitches();
+        warnOfMissingLinks();
     }
 
     private static String key(NcclXmlReader.DeviceDraft device, String busId) {
@@ -141,17 +143,17 @@ final class NcclGpuLinks {
         if (!target.isEmpty() && target.equals(device.busId())) {
             warnings.add(element, name(from) + " has a link to itself: left out");
         } else if (targetClass.startsWith(NcclNames.CLASS_CPU_NVLINK)) {
-            addCpuLink(from, count, gbs);
+            addCpuLink(from, Link.Kind.NVLINK, count, gbs);
         } else if (toSwitch && !targets.isEmpty()) {
             throughPeers
                     .computeIfAbsent(from, k -> new TreeMap<>())
                     .computeIfAbsent(target, k -> new Lanes())
-                    .add(count, gbs);
+                    .add(lanesOfOne(from, count), gbs / sharers(from));
         } else if (toSwitch) {
             toSwitches
                     .computeIfAbsent(from, k -> new LinkedHashMap<>())
                     .computeIfAbsent(target.isEmpty() ? NcclNames.UNKNOWN_NVSWITCH : target, k -> new Lanes())
-                    .add(count, gbs);
+                    .add(lanesOfOne(from, count), gbs / sharers(from));
         } else if (targets.size() == 1) {
             addPair(from, targets.getFirst(), kind, count, gbs);
         } else if (targets.isEmpty()) {
@@ -169,12 +171,24 @@ final class NcclGpuLinks {
         (from < to ? pair.fromLow : pair.fromHigh).add(count, gbs);
     }
 
-    private void addCpuLink(int from, int count, double gbs) {
-        toCpus.add(Link.duplex(
-                from, devices.size() + devices.get(from).socket(), Link.Kind.NVLINK, count, gbs, LinkSpeeds.NVLINK_US));
+    private void addCpuLink(int from, Link.Kind kind, int count, double gbs) {
+        int socket = devices.size() + devices.get(from).socket();
+        toCpus.add(Link.duplex(from, socket, kind, lanesOfOne(from, count), gbs / sharers(from), LinkSpeeds.NVLINK_US));
     }
 
-    /** NVLink-C2C between a Grace CPU and its GPU: {@code count} links of {@code bw} MB/s each. */
+    /** Returns how many GPUs of the file are on the function of this one, whose links they share. */
+    private int sharers(int device) {
+        return devices.get(device).sharers();
+    }
+
+    private int lanesOfOne(int device, int count) {
+        return Math.max(1, count / sharers(device));
+    }
+
+    /**
+     * NVLink-C2C between a Grace CPU and its GPU: {@code count} links of {@code bw} MB/s each. GPUs reach no other GPU
+     * by it but through the CPU, so that it is no NVLink here.
+     */
     private void readC2c(int from, XmlElement element) {
         int count = element.integer("count", 1);
         int megabytes = element.integer("bw", 0);
@@ -184,7 +198,7 @@ final class NcclGpuLinks {
         }
         Map<String, String> attributes = devices.get(from).attributes();
         NcclNames.putAll(attributes, NcclNames.C2C, element.attributes);
-        addCpuLink(from, count, count * (megabytes / 1000.0));
+        addCpuLink(from, Link.Kind.SOCKET, count, count * (megabytes / 1000.0));
     }
 
     private void addDangling(int from, XmlElement element, String target) {
@@ -257,17 +271,44 @@ final class NcclGpuLinks {
         }
     }
 
-    private void warnOfUnevenSwitches() {
-        int[] totals = toSwitches.values().stream()
-                .mapToInt(lanes -> sum(lanes).count)
-                .distinct()
-                .sorted()
-                .toArray();
-        boolean leftOut = toSwitches.size() < devices.size();
-        if (totals.length > 1 || (totals.length == 1 && leftOut)) {
-            warnings.add("the GPUs reach the NVSwitches over uneven lane counts (" + (leftOut ? 0 : totals[0]) + " to "
-                    + totals[totals.length - 1] + " lanes per GPU): taken as they are");
+    /** Names the GPUs that have fewer links than others of their generation, as a fault leaves them. */
+    private void warnOfMissingLinks() {
+        int[] own = new int[devices.size()];
+        toSwitches.forEach((device, lanes) -> own[device] += sum(lanes).count);
+        pairs.forEach((ends, pair) -> {
+            own[ends.low] += pair.fromLow.count + pair.fromHigh.count;
+            own[ends.high] += pair.fromLow.count + pair.fromHigh.count;
+        });
+        for (int device = 0; device < own.length; device++) {
+            int like = device;
+            int[] others = IntStream.range(0, own.length)
+                    .filter(other -> generation(other) == generation(like) && own[other] > 0)
+                    .map(other -> own[other])
+                    .toArray();
+            int usual = Arrays.stream(others).max().orElse(0);
+            // Cards that bridges join in pairs are no group of which another card would be part.
+            boolean isGroup = !toSwitches.isEmpty() || (others.length > 2 && 2 * others.length > own.length);
+            if (!isGroup || own[device] >= usual || danglingOf.containsKey(device)) {
+                continue;
+            }
+            if (own[device] == 0) {
+                warnings.add(called(device) + " has no NVLink in the file, where others of its generation have "
+                        + (toSwitches.isEmpty() ? "some" : String.valueOf(usual))
+                        + ": its NVLinks or the GPU failed; look at \"nvidia-smi nvlink -s\" and reset it");
+            } else if (!toSwitches.isEmpty()) {
+                warnings.add(called(device) + " has " + own[device] + " NVLinks where others have " + usual
+                        + ": taken as they are; look at \"nvidia-smi nvlink -s\"");
+            }
         }
+    }
+
+    private int generation(int device) {
+        return devices.get(device).gpu().integer("sm", 0);
+    }
+
+    private String called(int device) {
+        String rank = devices.get(device).gpu().text("rank");
+        return name(device) + (rank.isEmpty() ? "" : " (rank " + rank + ")");
     }
 
     private static Lanes sum(Map<String, Lanes> lanes) {

@@ -77,6 +77,7 @@ final class NcclXmlReader {
      *
      * @param socket index of its socket among the hubs
      * @param parent index of what it hangs on among the hubs
+     * @param sharers GPUs of its PCI function, at least 1: partitions share its links
      */
     record DeviceDraft(
             XmlElement gpu,
@@ -86,6 +87,7 @@ final class NcclXmlReader {
             int socket,
             int parent,
             PciSpeed.Width width,
+            int sharers,
             Map<String, String> attributes) {}
 
     private record NicDraft(String name, int parent, Map<String, String> attributes) {}
@@ -227,7 +229,7 @@ final class NcclXmlReader {
                                         + " (partitions, or several"
                                         + " ranks on one GPU); each is"
                                         + " taken as a device of its"
-                                        + " own");
+                                        + " own with an equal share of the links");
                     }
                 }
                 case "nic", "net" -> {
@@ -269,6 +271,9 @@ final class NcclXmlReader {
                 place.socket,
                 place.hub,
                 width,
+                (int) pci.children.stream()
+                        .filter(child -> child.name.equals("gpu"))
+                        .count(),
                 attributes));
     }
 
@@ -323,7 +328,7 @@ final class NcclXmlReader {
             String busId = draft.busId.isEmpty() ? null : draft.busId;
             built.add(
                     new Device("GPU" + (named ? draft.gpu.integer("dev", i) : i), busId, draft.numa, draft.attributes));
-            links.add(pcie(n + draft.parent, i, draft.width));
+            links.add(pcie(n + draft.parent, i, draft.width.sharedBy(draft.sharers)));
         }
         List<Hub> allHubs = new ArrayList<>();
         for (int i = 0; i < hubs.size(); i++) {

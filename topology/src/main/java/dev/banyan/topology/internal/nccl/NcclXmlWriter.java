@@ -93,7 +93,7 @@ public final class NcclXmlWriter {
             boolean expressible = switch (link.kind()) {
                 case PCIE -> true;
                 case OTHER -> false;
-                case SOCKET -> isHub(link.a(), Hub.Kind.CPU_SOCKET) && isHub(link.b(), Hub.Kind.CPU_SOCKET);
+                case SOCKET -> isHub(link.b(), Hub.Kind.CPU_SOCKET) && joinsSocket(link.a(), link.b());
                 case XGMI -> link.a() < machine.size() && link.b() < machine.size();
                 case NVLINK -> {
                     int low = Math.min(link.a(), link.b());
@@ -111,6 +111,11 @@ public final class NcclXmlWriter {
                 throw PcieTree.cannot(machine, "link", link, ", which share bus id " + busIds[link.a()]);
             }
         }
+    }
+
+    private boolean joinsSocket(int node, int socket) {
+        return isHub(node, Hub.Kind.CPU_SOCKET)
+                || (node < machine.size() && hasC2c(node) && tree.socketAbove(node) == socket);
     }
 
     private boolean isHub(int node, Hub.Kind kind) {

@@ -34,7 +34,12 @@ final class PciSpeed {
      * @param lanes lane count
      * @param gbs one-way bandwidth of all lanes in GB/s
      */
-    record Width(int lanes, double gbs) {}
+    record Width(int lanes, double gbs) {
+        /** Returns the share of one of several functions. */
+        Width sharedBy(int number) {
+            return new Width(Math.max(1, lanes / number), gbs / number);
+        }
+    }
 
     Width of(XmlElement pci) {
         int lanes = pci.integer(NcclNames.LINK_WIDTH, 0);

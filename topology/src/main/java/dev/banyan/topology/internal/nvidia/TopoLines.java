@@ -1,6 +1,7 @@
 package dev.banyan.topology.internal.nvidia;
 
 import dev.banyan.topology.internal.text.Token;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,10 +21,14 @@ record TopoLines(List<String> all) {
             Pattern.compile("([^\\s|].{0,100}?)GPU\\d{1,4}\\s+(X|NV\\d+|PIX|PXB|PSB|PHB|NODE|SYS|SOC)(?!\\S)");
 
     private static final Pattern MARKDOWN_GPU = Pattern.compile("\\|[ \\t]{0,80}GPU\\d{1,4}[ \\t]{0,80}\\|");
+    /** A rule without a pipe at its begin, e.g. {@code -- | -- | --}. */
+    private static final Pattern BARE_RULE =
+            Pattern.compile("\\s{0,9}:?-{2,200}:?(?:\\s{0,9}\\|\\s{0,9}:?-{2,200}:?){1,1024}\\s{0,9}");
+
     private static final Pattern MARKDOWN_RULE = Pattern.compile("[\\s|:-]+");
 
     static TopoLines of(String text) {
-        List<String> plain = text.lines().map(Token::plain).toList();
+        List<String> plain = withOuterPipes(text.lines().map(Token::plain).toList());
         return new TopoLines(findTable(plain, 0) < 0 ? withoutPrefix(plain) : plain);
     }
 
@@ -43,6 +48,19 @@ record TopoLines(List<String> all) {
     /** The next line, from an index, that is neither blank nor a markdown rule. */
     int nextContent(int from) {
         return nextContent(all, from);
+    }
+
+    /** Adds the pipes at both ends that Markdown lets a table leave out; its rule shows such a table. */
+    private static List<String> withOuterPipes(List<String> lines) {
+        List<String> piped = new ArrayList<>(lines);
+        for (int rule = 1; rule < lines.size(); rule++) {
+            if (BARE_RULE.matcher(lines.get(rule)).matches()) {
+                for (int i = rule - 1; i < lines.size() && lines.get(i).indexOf('|') >= 0; i++) {
+                    piped.set(i, "|" + lines.get(i) + "|");
+                }
+            }
+        }
+        return piped;
     }
 
     /**

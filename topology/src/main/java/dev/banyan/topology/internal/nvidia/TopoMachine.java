@@ -9,11 +9,17 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.DisjointSets;
+import dev.banyan.topology.internal.RefusedPairs;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.speed.AssumedLinks;
+import dev.banyan.topology.internal.speed.GpuSpeeds;
 import dev.banyan.topology.internal.speed.SpeedChoice;
+import dev.banyan.topology.internal.text.GpuProduct;
+import dev.banyan.topology.internal.text.ListedGpus;
+import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,7 +49,9 @@ final class TopoMachine {
     private static final Pattern NUMBER = Pattern.compile("\\d{1,6}");
 
     private final TopoTable table;
-    private final SpeedChoice speeds;
+    private final GpuSpeeds speeds;
+    private final ListedGpus listed;
+    private final PeerStatements peers;
     /** NVLinks of the device that has the most, to switches or to all of its peers. */
     private int mostLanes;
     /** The same of those to switches. */
@@ -59,9 +67,10 @@ final class TopoMachine {
     private final List<Link> links = new ArrayList<>();
     private final List<String> warnings;
 
-    TopoMachine(TopoTable table, SpeedChoice speeds) {
+    TopoMachine(TopoTable table, ListedGpus listed, PeerStatements peers, StatedSpeeds stated) {
         this.table = table;
-        this.speeds = speeds;
+        this.listed = listed;
+        this.peers = peers;
         warnings = new ArrayList<>(table.warnings());
         int ends = table.ends().size();
         for (int end = 0; end < ends; end++) {
@@ -71,6 +80,9 @@ final class TopoMachine {
         for (int i = 0; i < ends; i++) {
             endIndex[i < gpus.size() ? gpus.get(i) : cards.get(i - gpus.size())] = i;
         }
+        List<@Nullable String> busIds = new ArrayList<>(Collections.nCopies(gpus.size(), null));
+        warnings.addAll(listed.warnings(busIds, stated.product()));
+        speeds = new GpuSpeeds(stated, listed.products(busIds));
     }
 
     Machine build(String name) {
@@ -84,7 +96,13 @@ final class TopoMachine {
             if (!node && !row.numa().isEmpty()) {
                 attributes.put(TopoTextWriter.NUMA_AFFINITY, row.numa());
             }
-            speeds.product()
+            int index = devices.size();
+            String model = listed.model(index, null);
+            if (model != null) {
+                attributes.put("model", model);
+            }
+            speeds.of(index)
+                    .product()
                     .filter(product -> product.sm() > 0)
                     .ifPresent(product -> attributes.put("sm", Integer.toString(product.sm())));
             devices.add(new Device(table.ends().get(end), null, node ? Integer.parseInt(row.numa()) : -1, attributes));
@@ -99,9 +117,9 @@ final class TopoMachine {
                     known == null ? label : known, attachment[end], known == null ? Map.of() : Map.of("label", label)));
         }
         Machine machine = new Machine(name, devices, hubs, links, nics, warnings, speeds.assumed());
-        List<String> all = new ArrayList<>(warnings);
-        all.addAll(contradictions(machine));
-        return new Machine(name, devices, hubs, links, nics, all, speeds.assumed());
+        warnings.addAll(contradictions(machine));
+        RefusedPairs refused = peers.refused(devices.stream().map(Device::name).toList(), table, speeds, warnings);
+        return new Machine(name, refused.mark(devices), hubs, refused.usable(links), nics, warnings, speeds.assumed());
     }
 
     private TopoTable.Row row(int end) {
@@ -141,40 +159,50 @@ final class TopoMachine {
                 }
             }
         }
-        double laneGbs = table.oldDriver() && most <= MAX_LANES_NVLINK1
-                ? speeds.linkGbs(LinkSpeeds.nvlinkLaneGbs(60), "NVLink (P100's)")
-                : speeds.linkGbs(
-                        AssumedLinks.NVLINK_LANE_GBS,
-                        mostLanes >= MAX_LANES_PER_DEVICE ? "NVLink (H100's and H200's; B200's has 50)" : "NVLink");
         Map<Integer, List<Integer>> groups = new LinkedHashMap<>();
         for (int a = 0; a < n; a++) {
             groups.computeIfAbsent(linked.find(a), root -> new ArrayList<>()).add(a);
         }
+        boolean firstGeneration = table.oldDriver() && most <= MAX_LANES_NVLINK1;
         for (List<Integer> group : groups.values()) {
             int[] ofDevice = switchLanes(group);
             if (ofDevice.length > 0) {
                 mostSwitchLanes = Math.max(mostSwitchLanes, max(ofDevice));
-                hubs.add(new Hub("NVSwitch", Hub.Kind.NVSWITCH, reduces(max(ofDevice)), Map.of()));
+                hubs.add(new Hub("NVSwitch", Hub.Kind.NVSWITCH, reduces(group, max(ofDevice)), Map.of()));
                 int hub = devices.size() + hubs.size() - 1;
                 // Only DGX-2's V100 has so few; its switches are faster.
                 double hopUs = LinkSpeeds.nvswitchUs(max(ofDevice) > MAX_LANES_TO_EACH_PEER ? 80 : 70);
                 for (int i = 0; i < ofDevice.length; i++) {
-                    links.add(Link.duplex(
-                            group.get(i), hub, Link.Kind.NVLINK, ofDevice[i], ofDevice[i] * laneGbs, hopUs));
+                    int gpu = group.get(i);
+                    double gbs = ofDevice[i] * laneGbs(gpu, gpu, firstGeneration);
+                    links.add(Link.duplex(gpu, hub, Link.Kind.NVLINK, ofDevice[i], gbs, hopUs));
                 }
             } else {
-                addDirect(group, laneGbs);
+                addDirect(group, firstGeneration);
             }
         }
+        new MissingLinks(devices, this::lanes).warnings(groups.values(), speeds).forEach(warnings::add);
+    }
+
+    private double laneGbs(int a, int b, boolean firstGeneration) {
+        return firstGeneration
+                ? speeds.linkGbs(a, b, LinkSpeeds.nvlinkLaneGbs(60), "NVLink (P100's)")
+                : speeds.linkGbs(
+                        a,
+                        b,
+                        AssumedLinks.NVLINK_LANE_GBS,
+                        mostLanes >= MAX_LANES_PER_DEVICE ? "NVLink (H100's and H200's; B200's has 50)" : "NVLink");
     }
 
     /** The H100 and later models have 18 NVLinks, except the H800, which has 8 like the A800. */
-    private boolean reduces(int lanes) {
-        if (speeds.product().isPresent()) {
-            return speeds.product().get().sm() >= Hub.FIRST_REDUCING_SM;
+    private boolean reduces(List<Integer> group, int lanes) {
+        List<GpuProduct> products =
+                group.stream().flatMap(gpu -> speeds.of(gpu).product().stream()).toList();
+        if (products.size() == group.size()) {
+            return products.stream().allMatch(product -> product.sm() >= Hub.FIRST_REDUCING_SM);
         }
         if (lanes != MAX_LANES_PER_DEVICE && lanes != LANES_A100 && lanes != MAX_LANES_TO_EACH_PEER) {
-            speeds.assume("NVSwitches that do not reduce (A800's; H800's do)");
+            speeds.whole().assume("NVSwitches that do not reduce (A800's; H800's do)");
         }
         return lanes >= MAX_LANES_PER_DEVICE;
     }
@@ -188,11 +216,12 @@ final class TopoMachine {
         return mostSwitchLanes > MAX_LANES_TO_EACH_PEER ? 4 : 0;
     }
 
-    private void addDirect(List<Integer> group, double laneGbs) {
+    private void addDirect(List<Integer> group, boolean firstGeneration) {
         for (int i = 0; i < group.size(); i++) {
             for (int j = i + 1; j < group.size(); j++) {
                 int count = lanes(group.get(i), group.get(j));
                 if (count > 0) {
+                    double laneGbs = laneGbs(group.get(i), group.get(j), firstGeneration);
                     links.add(AssumedLinks.nvLink(group.get(i), group.get(j), count, laneGbs));
                 }
             }
@@ -249,13 +278,21 @@ final class TopoMachine {
     /** Adds hubs and links and returns, per end, the node that it hangs on. */
     private int[] addPcie() {
         List<PcieHierarchy.End> ends = new ArrayList<>();
-        double slotGbs = LinkSpeeds.PCIE_LANES * speeds.pcieLaneGbs(pcieGeneration());
         for (int end = 0; end < table.ends().size(); end++) {
             boolean gpu = table.isGpu(end);
+            SpeedChoice speed = gpu ? speeds.of(endIndex[end]) : speeds.whole();
             ends.add(new PcieHierarchy.End(
-                    gpu ? endIndex[end] : -1, gpu ? affinity(end) : "", LinkSpeeds.PCIE_LANES, slotGbs));
+                    gpu ? endIndex[end] : -1,
+                    gpu ? affinity(end) : "",
+                    LinkSpeeds.PCIE_LANES,
+                    LinkSpeeds.PCIE_LANES * speed.pcieLaneGbs(pcieGeneration())));
         }
-        PcieHierarchy pcie = PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size(), speeds::socketGbs);
+        PcieHierarchy pcie = PcieHierarchy.of(
+                ends,
+                this::pcieClass,
+                devices.size() + hubs.size(),
+                () -> speeds.whole().socketGbs());
+        pcie.assumed().ifPresent(speeds.whole()::assume);
         hubs.addAll(pcie.hubs());
         links.addAll(pcie.links());
         return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();
@@ -268,7 +305,11 @@ final class TopoMachine {
 
     private String affinity(int gpu) {
         TopoTable.Row row = row(gpu);
-        return row.numa().isEmpty() ? "cpus " + cpus(gpu) : "numa " + row.numa();
+        if (!row.numa().isEmpty()) {
+            return "numa " + row.numa();
+        }
+        String cpus = cpus(gpu);
+        return cpus.isEmpty() ? "" : "cpus " + cpus;
     }
 
     /** The CPUs of a GPU; of another one whose list begins alike where the text cuts this one's off. */

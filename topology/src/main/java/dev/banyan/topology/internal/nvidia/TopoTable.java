@@ -36,6 +36,12 @@ record TopoTable(
         return TopoTableParser.GPU.matcher(ends.get(end)).matches();
     }
 
+    /** Returns the NVLinks of a pair of GPUs. */
+    int lanes(String a, String b) {
+        TopoCell cell = cell(ends.indexOf(a), ends.indexOf(b));
+        return cell == null ? 0 : cell.lanes();
+    }
+
     /** The cell of a pair, from whichever row is there; null where neither is. */
     @Nullable
     TopoCell cell(int a, int b) {

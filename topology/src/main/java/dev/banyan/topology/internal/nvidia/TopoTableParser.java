@@ -39,6 +39,7 @@ final class TopoTableParser {
     private final Refusals refusals;
     private final TopoLines lines;
     private final List<String> warnings = new ArrayList<>();
+    private final List<PeerTable> peerTables = new ArrayList<>();
     private final AffinityColumns titles = new AffinityColumns();
 
     TopoTableParser(String source, String text) {
@@ -65,9 +66,12 @@ final class TopoTableParser {
         int header = lines.findTable(0);
         if (header < 0) {
             header = firstTrace();
-        } else if (showsPeerAccess(header)) {
-            int links = lines.findTable(lines.nextContent(header + 1));
-            header = links < 0 ? header : links;
+        }
+        for (int links = lines.findTable(0); links >= 0; links = lines.findTable(links + 1)) {
+            if (!showsPeerAccess(links)) {
+                header = links;
+                break;
+            }
         }
         checkPrompt(header);
         boolean markdown = TopoLines.isMarkdown(lines.get(header));
@@ -88,6 +92,9 @@ final class TopoTableParser {
             }
         }
         checkClipped(next, ends, cards);
+        while (second >= 0 && showsPeerAccess(second)) {
+            second = lines.findTable(second + 1);
+        }
         if (second >= 0) {
             warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
         }
@@ -96,7 +103,13 @@ final class TopoTableParser {
         warnings.addAll(CutRows.warnings(lines.all(), ends, rows));
         whole.checkSymmetry(ends);
         boolean old = legend.containsKey("SOC") || whole.anyCell("SOC");
+        peerTables.addAll(PeerTable.all(refusals, lines));
         return new TopoTable(ends.stream().map(Token::text).toList(), rows, old, cards, warnings);
+    }
+
+    /** Returns the tables of {@code topo -p2p} that stand beside the table that was read. */
+    List<PeerTable> peerTables() {
+        return peerTables;
     }
 
     private int firstTrace() {

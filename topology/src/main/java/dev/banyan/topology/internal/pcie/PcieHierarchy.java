@@ -14,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.DoubleSupplier;
 import java.util.stream.IntStream;
@@ -46,12 +47,14 @@ public final class PcieHierarchy {
     private final Map<Connection.Kind, int[]> groups = new EnumMap<>(Connection.Kind.class);
 
     private final Map<String, Integer> named = new HashMap<>();
+    private @Nullable String assumed;
 
     /**
      * A device or a network card on PCIe.
      *
      * @param device index of the device, or -1 for a card, which gets no link of its own
-     * @param affinity any text; ends of equal text are on one socket where nothing else is known
+     * @param affinity any text, empty where it is not known; ends of equal text are on one socket where nothing else
+     *     is known, and on one CPU always
      * @param lanes width of its slot
      * @param gbs usable bandwidth of its slot in GB/s one way
      */
@@ -140,13 +143,13 @@ public final class PcieHierarchy {
         return Connection.Kind.SYS;
     }
 
-    /** Returns the sockets, each with whether devices hang on it. */
-    private Map<Integer, Boolean> build() {
-        Map<Integer, Boolean> sockets = new LinkedHashMap<>();
+    /** Returns the sockets, each with its ends. */
+    private Map<Integer, List<Integer>> build() {
+        Map<Integer, List<Integer>> sockets = new LinkedHashMap<>();
         for (List<Integer> inSocket :
                 parts(IntStream.range(0, ends.size()).boxed().toList(), Connection.Kind.NODE)) {
             int socket = addHub("socket", Hub.Kind.CPU_SOCKET);
-            sockets.put(socket, inSocket.stream().anyMatch(end -> ends.get(end).device >= 0));
+            sockets.put(socket, inSocket);
             List<List<Integer>> bridges = parts(inSocket, Connection.Kind.PHB);
             for (List<Integer> underBridge : bridges) {
                 List<List<Integer>> ports = parts(underBridge, Connection.Kind.PXB);
@@ -165,28 +168,60 @@ public final class PcieHierarchy {
     }
 
     /**
-     * Links all sockets that have devices to each other, and others to the first of those: data between devices takes
-     * no way over a socket that is only known by a card that is far from all of them.
+     * Links two CPUs by one link, the nodes of a CPU by links that narrow nothing, and sockets without devices to the
+     * first with some: data between devices takes no way over a socket that is only known by a card.
      */
-    private void linkSockets(Map<Integer, Boolean> sockets, DoubleSupplier socketGbs) {
-        List<Integer> all = List.copyOf(sockets.keySet());
-        if (all.size() < 2) {
+    private void linkSockets(Map<Integer, List<Integer>> sockets, DoubleSupplier socketGbs) {
+        if (sockets.size() < 2) {
             return;
         }
-        double gbs = socketGbs.getAsDouble();
-        List<Integer> withDevices = all.stream()
-                .filter(socket -> sockets.getOrDefault(socket, false))
-                .toList();
-        int first = withDevices.isEmpty() ? all.getFirst() : withDevices.getFirst();
-        for (int i = 0; i < all.size(); i++) {
-            for (int j = i + 1; j < all.size(); j++) {
-                int a = all.get(i);
-                int b = all.get(j);
-                if (a == first || b == first || (withDevices.contains(a) && withDevices.contains(b))) {
-                    links.add(Link.duplex(a, b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
-                }
+        List<Integer> withDevices = new ArrayList<>();
+        List<String> affinities = new ArrayList<>();
+        sockets.forEach((socket, inSocket) -> inSocket.stream()
+                .filter(end -> ends.get(end).device >= 0)
+                .findFirst()
+                .ifPresent(end -> {
+                    withDevices.add(socket);
+                    affinities.add(ends.get(end).affinity);
+                }));
+        List<List<Integer>> cpus = CpuNodes.byCpu(affinities);
+        for (List<Integer> cpu : cpus) {
+            int first = withDevices.get(cpu.getFirst());
+            for (int node : cpu.subList(1, cpu.size())) {
+                int socket = withDevices.get(node);
+                Width all = sockets.getOrDefault(socket, List.of()).stream()
+                        .map(this::width)
+                        .reduce(Width.NONE, Width::plus);
+                links.add(Link.duplex(first, socket, Link.Kind.SOCKET, 1, all.gbs, 0));
             }
         }
+        if (cpus.size() == 2) {
+            link(
+                    withDevices.get(cpus.getFirst().getFirst()),
+                    withDevices.get(cpus.getLast().getFirst()),
+                    socketGbs.getAsDouble());
+        }
+        int first = withDevices.isEmpty() ? sockets.keySet().iterator().next() : withDevices.getFirst();
+        for (int socket : sockets.keySet()) {
+            if (socket != first && !withDevices.contains(socket)) {
+                link(first, socket, socketGbs.getAsDouble());
+            }
+        }
+        if (cpus.stream().anyMatch(cpu -> cpu.size() > 1)) {
+            assumed = CpuNodes.assumption(affinities);
+            hubs.replaceAll(hub -> hub.kind() == Hub.Kind.CPU_SOCKET
+                    ? Hub.of(hub.name().replace("socket", "node"), Hub.Kind.CPU_SOCKET)
+                    : hub);
+        }
+    }
+
+    private void link(int a, int b, double gbs) {
+        links.add(Link.duplex(a, b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
+    }
+
+    /** Returns what was assumed of the CPUs, in words, where SYS stands between devices of one CPU. */
+    public Optional<String> assumed() {
+        return Optional.ofNullable(assumed);
     }
 
     private void hangPort(int bridge, List<Integer> underPort) {

@@ -1,0 +1,73 @@
+package dev.banyan.study.machine;
+
+import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Explains what the links of a machine carry, where their bandwidths do not show it. */
+public final class LinkRemarks {
+    private LinkRemarks() {}
+
+    /** Returns a sentence on pairs without peer access and one on the rates of xGMI, where they apply. */
+    public static List<String> of(Machine machine) {
+        List<String> remarks = new ArrayList<>();
+        peerAccess(machine).ifPresent(remarks::add);
+        xgmi(machine).ifPresent(remarks::add);
+        return remarks;
+    }
+
+    private static Optional<String> peerAccess(Machine machine) {
+        List<String> pairs = new ArrayList<>();
+        int all = 0;
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = a + 1; b < machine.size(); b++) {
+                all++;
+                if (NoPeerAccess.between(machine, a, b)) {
+                    pairs.add(machine.devices().get(a).name() + " and "
+                            + machine.devices().get(b).name());
+                }
+            }
+        }
+        if (pairs.isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                "No peer access between " + (pairs.size() == all ? "any two devices" : String.join(", ", pairs))
+                        + ": copies between them go through the host");
+    }
+
+    private static Optional<String> xgmi(Machine machine) {
+        return machine.links().stream()
+                .filter(link -> link.kind() == Link.Kind.XGMI)
+                .findFirst()
+                .flatMap(link -> {
+                    String gcn = machine.devices().get(link.a()).attributes().getOrDefault("gcn", "");
+                    double transfer = transferGbs(gcn);
+                    return transfer == 0
+                            ? Optional.empty()
+                            : Optional.of("xGMI is counted raw (" + Numbers.plain(link.gbsAToB() / link.lanes())
+                                    + " GB/s one way for 1 link); RCCL counts " + Numbers.plain(transfer)
+                                    + " GB/s of it in transfers, after protocol and error correction");
+                });
+    }
+
+    /**
+     * What transfers use of one xGMI link one way in GB/s, as RCCL counts it: VEGA_XGMI_WIDTH, MI200_XGMI_WIDTH,
+     * GFX94X_XGMI_WIDTH and GFX95X_XGMI_WIDTH of its topo.h. RCCL's maintainers explain the 48 of 64 GB/s of MI300X by
+     * protocol and error correction (github.com/ROCm/rccl, issue 1210). Returns 0 for architectures not known there.
+     */
+    private static double transferGbs(String gcn) {
+        String digits = gcn.startsWith("gfx") ? gcn.substring(3) : gcn;
+        if (digits.startsWith("906") || digits.startsWith("908")) {
+            return 24;
+        }
+        if (digits.startsWith("910") || digits.startsWith("90a")) {
+            return 36;
+        }
+        return digits.startsWith("94") || digits.startsWith("95") ? 48 : 0;
+    }
+}

@@ -1,0 +1,86 @@
+package dev.banyan.topology.internal.nvidia;
+
+import dev.banyan.topology.internal.RefusedPairs;
+import dev.banyan.topology.internal.speed.GpuSpeeds;
+import dev.banyan.topology.internal.speed.SpeedChoice;
+import dev.banyan.topology.internal.text.GpuProduct;
+import dev.banyan.topology.internal.text.ListedGpus;
+import dev.banyan.topology.option.StatedSpeeds.PeerAccess;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+
+/**
+ * All that a text and the user say about peer access.
+ *
+ * @param tables of {@code nvidia-smi topo -p2p}
+ * @param listed the GPUs that the text lists
+ * @param stated by the user
+ */
+record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stated) {
+    /** An assumption, in words. */
+    static final String BY_MODEL = "no peer access between GeForce cards from series 40 on, as NVIDIA's driver refuses"
+            + " it (--peer-access yes if a patched driver grants it)";
+
+    /**
+     * Returns the pairs without access: what a table says, else MIG, else what the user states, else what the driver
+     * grants to the model.
+     *
+     * @param names of the GPUs in the table
+     * @param warnings receives one sentence for each oddity
+     */
+    RefusedPairs refused(List<String> names, TopoTable table, GpuSpeeds speeds, List<String> warnings) {
+        int n = names.size();
+        RefusedPairs refused = new RefusedPairs(n);
+        boolean byModel = false;
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < a; b++) {
+                String one = names.get(a);
+                String other = names.get(b);
+                boolean nvlink = table.lanes(one, other) > 0;
+                Predicate<PeerTable> tells =
+                        peers -> peers.knows(one, other) && (peers.isOfAccess() || (peers.isOfPcie() && !nvlink));
+                boolean model = refusesByModel(speeds.of(a)) && refusesByModel(speeds.of(b));
+                boolean no;
+                if (listed.isPartitioned(a) || listed.isPartitioned(b)) {
+                    no = true;
+                } else if (tables.stream().anyMatch(tells)) {
+                    no = tables.stream().filter(tells).anyMatch(peers -> peers.refuses(one, other));
+                } else {
+                    no = stated == PeerAccess.NO || (stated == PeerAccess.BY_MODEL && model);
+                    byModel |= no && stated == PeerAccess.BY_MODEL;
+                }
+                if (no) {
+                    refused.add(a, b);
+                }
+            }
+        }
+        if (byModel) {
+            speeds.whole().assume(BY_MODEL);
+        }
+        List<String> split = IntStream.range(0, n)
+                .filter(listed::isPartitioned)
+                .mapToObj(names::get)
+                .toList();
+        if (!split.isEmpty()) {
+            warnings.add(
+                    String.join(", ", split) + (split.size() == 1 ? " is" : " are") + " divided into MIG instances,"
+                            + " which have neither NVLink nor"
+                            + " peer access: copies from and"
+                            + " to them go through the host");
+        }
+        for (PeerTable peers : tables) {
+            if (!peers.isOfAccess() && !peers.isOfPcie()) {
+                warnings.add("the table of \"topo -p2p " + peers.option() + "\" at line " + (peers.line() + 1)
+                        + " does not say whether pairs have peer access: left out; \"topo -p2p r\" says so");
+            }
+        }
+        return refused;
+    }
+
+    private static boolean refusesByModel(SpeedChoice speeds) {
+        return speeds.product()
+                .filter(product -> product.trait() == GpuProduct.Trait.NO_PEER_ACCESS)
+                .isPresent();
+    }
+}

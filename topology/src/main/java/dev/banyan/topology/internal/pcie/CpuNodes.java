@@ -1,0 +1,66 @@
+package dev.banyan.topology.internal.pcie;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Shares the nodes of a machine out to its CPUs. A node is a group of GPUs that PCIe joins without a way between NUMA
+ * nodes; one CPU has several, as with AMD's NPS4 and Intel's sub-NUMA clustering, or where the driver sees no nearer
+ * way between the host bridges of one NUMA node.
+ *
+ * <p>Nodes of one affinity belong to one CPU. Two affinities are two CPUs. If there are more, which does not show how
+ * many CPUs there are, two are assumed: the lower half of the NUMA nodes is one CPU, and the upper half the other.
+ */
+final class CpuNodes {
+    private static final Pattern NUMA = Pattern.compile("numa (\\d{1,4})");
+
+    private CpuNodes() {}
+
+    /**
+     * Returns the nodes of each CPU as indices into the list.
+     *
+     * @param affinities the affinity of each node; empty where it is not known
+     */
+    static List<List<Integer>> byCpu(List<String> affinities) {
+        Map<String, List<Integer>> domains = new LinkedHashMap<>();
+        for (int node = 0; node < affinities.size(); node++) {
+            String affinity = affinities.get(node);
+            domains.computeIfAbsent(affinity.isEmpty() ? "node " + node : affinity, key -> new ArrayList<>())
+                    .add(node);
+        }
+        return domains.size() <= 2 ? List.copyOf(domains.values()) : halves(domains);
+    }
+
+    /** Returns what {@link #byCpu} assumes if some CPU has several nodes. */
+    static String assumption(List<String> affinities) {
+        return affinities.contains("") || affinities.stream().distinct().count() > 2
+                ? "two CPUs, each with half of the NUMA nodes, and one link between them"
+                : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";
+    }
+
+    private static List<List<Integer>> halves(Map<String, List<Integer>> domains) {
+        List<Integer> numbers = new ArrayList<>();
+        for (String affinity : domains.keySet()) {
+            Matcher numa = NUMA.matcher(affinity);
+            if (numa.matches()) {
+                numbers.add(Integer.parseInt(numa.group(1)));
+            }
+        }
+        boolean numbered = numbers.size() == domains.size();
+        int most = numbers.stream().mapToInt(Integer::intValue).max().orElse(0);
+        // A CPU has 1, 2 or 4 NUMA nodes, so two of them have twice the greatest power of two that is in use.
+        int half = numbered ? Integer.highestOneBit(most) : domains.size() / 2;
+        List<List<Integer>> cpus = List.of(new ArrayList<>(), new ArrayList<>());
+        int place = 0;
+        for (List<Integer> nodes : domains.values()) {
+            int number = numbered ? numbers.get(place) : place;
+            cpus.get(number < half ? 0 : 1).addAll(nodes);
+            place++;
+        }
+        return cpus;
+    }
+}
