@@ -47,14 +47,14 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
     }
 
     private static void rings(NcclLog log, @Nullable Machine machine, List<String> findings, List<Advice> last) {
+        if (log.channels() > log.rings().size()) {
+            findings.add("Collectives use " + log.channels() + " channels");
+        }
         if (log.rings().isEmpty()) {
             return;
         }
         Map<List<Integer>, Long> orders = log.rings().values().stream()
                 .collect(Collectors.groupingBy(order -> order, LinkedHashMap::new, Collectors.counting()));
-        if (log.channels() > log.rings().size()) {
-            findings.add("Collectives use " + log.channels() + " channels");
-        }
         findings.add("Its " + log.rings().size() + (log.rings().size() == 1 ? " channel goes" : " channels go")
                 + " around " + orders.size() + (orders.size() == 1 ? " ring: " : " rings: ")
                 + orders.entrySet().stream()

@@ -178,18 +178,14 @@ public record SweepDiagnosis(
         /** Calls a machine healthy that does what can be expected. */
         private void healthy() {
             if (isHealthy()) {
+                double worst = large().rows().stream()
+                        .mapToDouble(Findings::ratio)
+                        .max()
+                        .orElseThrow();
                 findings.add("The machine is healthy: it does what can be expected"
                         + (setting.transport() == Transport.HOST ? " through the host's memory" : "") + ", and a "
                         + (large() == compared ? "" : "large ") + "call takes at most "
-                        + Numbers.format(
-                                "%.1f",
-                                Math.max(
-                                        1,
-                                        large().rows().stream()
-                                                .mapToDouble(Findings::ratio)
-                                                .max()
-                                                .orElseThrow()))
-                        + " times as long as in the model of NCCL");
+                        + Numbers.format("%.1f", Math.max(1, worst)) + " times as long as in the model of NCCL");
             }
         }
 

@@ -102,7 +102,13 @@ public final class NcclLogReader {
     }
 
     private boolean isEmpty() {
-        return version == null && rings.isEmpty() && hops.isEmpty() && settings.isEmpty() && disabled.isEmpty();
+        return version == null
+                && nvls == null
+                && channels == 0
+                && rings.isEmpty()
+                && hops.isEmpty()
+                && settings.isEmpty()
+                && disabled.isEmpty();
     }
 
     private void line(String line) {

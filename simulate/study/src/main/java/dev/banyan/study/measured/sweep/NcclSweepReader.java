@@ -29,6 +29,9 @@ public final class NcclSweepReader {
     private static final Pattern FOOTER = Pattern.compile("Out of bounds values\\s*:\\s*\\d+\\s+(\\w+)");
     private static final Pattern STOPPED = Pattern.compile("Test (?:NCCL |CUDA |HIP |RCCL )?failure\\b");
 
+    /** No line of nccl-tests has as many characters. */
+    private static final int LONGEST = 4000;
+
     private final Lines lines;
     private final List<SweepSection> sections = new ArrayList<>();
     private final Set<String> mentioned = new HashSet<>();
@@ -73,6 +76,9 @@ public final class NcclSweepReader {
             if (low.startsWith("size") && low.contains(",")) {
                 return apart(
                         commas(line, Lines.cells(low).stream().map(Word::text).toList()));
+            }
+            if (text.length() > LONGEST) {
+                continue;
             }
             line(line, LauncherPrefix.blanked(text.stripLeading().startsWith("|") ? text.replace('|', ' ') : text));
         }
@@ -205,7 +211,11 @@ public final class NcclSweepReader {
         }
         List<String> names = new ArrayList<>(columns);
         int end = time + 1;
-        while (end < names.size() && names.get(end).matches("oop_.*|algbw.*|busbw.*|#?wrong")) {
+        for (String name : List.of("algbw", "busbw", "wrong")) {
+            if (end == names.size()
+                    || !names.get(end).replaceFirst("^(oop_|#)", "").startsWith(name)) {
+                break;
+            }
             end++;
         }
         int first = time;

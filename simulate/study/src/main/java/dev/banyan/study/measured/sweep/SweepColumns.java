@@ -46,7 +46,7 @@ record SweepColumns(int line, List<String> names, List<Integer> times, int secon
     }
 
     boolean isCpuTime() {
-        return names.contains("cputime");
+        return names.stream().anyMatch(name -> name.startsWith("cpu"));
     }
 
     boolean hasRoot() {

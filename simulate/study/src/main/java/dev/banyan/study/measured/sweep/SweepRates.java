@@ -1,5 +1,6 @@
 package dev.banyan.study.measured.sweep;
 
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -46,11 +47,12 @@ public record SweepRates(double factor, double tolerance, int parts) {
             return Optional.empty();
         }
         long fitting = Math.round(2 / (2 - factor));
-        return Optional.of("busbw is " + String.format("%.3f", factor) + " times bytes over time, and " + collective
-                + " between " + ranks + " ranks has " + String.format("%.3f", expected)
-                + (collective.equals("all_reduce") && factor > 0.99 && factor < 2
-                        ? " (" + fitting + " ranks fit)"
-                        : ""));
+        return Optional.of(
+                "busbw is " + String.format(Locale.ROOT, "%.3f", factor) + " times bytes over time, and " + collective
+                        + " between " + ranks + " ranks has " + String.format(Locale.ROOT, "%.3f", expected)
+                        + (collective.equals("all_reduce") && factor > 0.99 && factor < 2
+                                ? " (" + fitting + " ranks fit)"
+                                : ""));
     }
 
     private static double factor(String collective, int ranks) {

@@ -2,6 +2,7 @@ package dev.banyan.study.measured.sweep;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The run of a sweep, as its own header, columns and footer state it. Immutable.
@@ -50,10 +51,10 @@ public record SweepRun(
             return perProcess;
         }
         return ranks.stream()
-                .mapToInt(rank -> (int) ranks.stream()
-                        .filter(other ->
-                                other.pid() == rank.pid() && other.host().equals(rank.host()))
-                        .count())
+                .collect(Collectors.groupingBy(rank -> List.of(rank.host(), rank.pid()), Collectors.counting()))
+                .values()
+                .stream()
+                .mapToInt(Long::intValue)
                 .max()
                 .orElse(0);
     }

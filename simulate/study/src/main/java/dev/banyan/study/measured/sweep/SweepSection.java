@@ -2,6 +2,7 @@ package dev.banyan.study.measured.sweep;
 
 import dev.banyan.study.measured.sweep.Lines.Word;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class SweepSection {
     private final Lines lines;
     private final List<SweepRank> ranks = new ArrayList<>();
+    private final Set<Integer> numbers = new HashSet<>();
     private final Set<String> programs = new LinkedHashSet<>();
     private final Map<List<String>, Group> groups = new LinkedHashMap<>();
     private @Nullable String stated;
@@ -53,8 +55,10 @@ final class SweepSection {
 
     void rank(SweepRank rank) {
         // A header that is printed again replaces the first; without MPI all ranks are 0.
-        if (rank.rank() > 0 && ranks.stream().anyMatch(other -> other.rank() == rank.rank())) {
-            ranks.removeIf(other -> other.rank() >= rank.rank());
+        if (!numbers.add(rank.rank()) && rank.rank() > 0) {
+            ranks.clear();
+            numbers.clear();
+            numbers.add(rank.rank());
         }
         ranks.add(rank);
     }
@@ -114,10 +118,9 @@ final class SweepSection {
         wrong(group, under, cells);
         if (bytes / us > group.best) {
             group.best = bytes / us;
-            boolean hasRate = figures.size() > 2 && under.nameBehind(place, 2).startsWith("busbw");
             // Old versions print another algbw for collectives whose size is the sum of all counts.
-            group.rates =
-                    SweepRates.of(bytes / us / 1e3, hasRate ? rate(figures.get(2)) : Double.NaN, parts(bytes, cells));
+            group.rates = SweepRates.of(
+                    bytes / us / 1e3, figures.size() > 2 ? rate(figures.get(2)) : Double.NaN, parts(bytes, cells));
         }
     }
 
@@ -131,18 +134,19 @@ final class SweepSection {
                 : Double.NaN;
     }
 
+    /** The column behind busbw has the wrong elements, or the error in old versions. */
     private static void wrong(Group group, SweepColumns under, SweepColumns.Cells cells) {
+        List<String> printed = new ArrayList<>();
         for (int i = 0; i < cells.figures().size(); i++) {
-            String name = under.nameBehind(i, 3);
             List<Word> figures = cells.figures().get(i);
-            if (figures.size() > 3 && name.matches("#?wrong|errors?")) {
-                WrongResults before = group.wrong;
-                group.wrong = before.with(List.of(figures.get(3).text()), name.contains("wrong"));
-                boolean isChecked = group.wrong.checked() > before.checked();
+            if (figures.size() > 3) {
+                printed.add(figures.get(3).text());
+                boolean isChecked = WrongResults.isChecked(figures.get(3).text());
                 group.isOutOfPlaceChecked |= i == 0 && isChecked;
                 group.isInPlaceUnchecked &= i == 0 || !isChecked;
             }
         }
+        group.wrong = group.wrong.with(printed, !under.nameBehind(0, 3).startsWith("err"));
     }
 
     /** Returns how many times the bytes of the count the size has; 0 if the type is not known. */

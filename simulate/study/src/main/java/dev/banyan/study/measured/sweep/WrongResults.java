@@ -1,12 +1,14 @@
 package dev.banyan.study.measured.sweep;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * The outcome of nccl-tests' own checks of the results.
  *
- * @param elements number of wrong elements in all rows
+ * @param elements greatest number of wrong elements of one figure
  * @param rows number of rows with wrong elements
  * @param checked number of figures that were checked
  * @param unchecked number of figures that nccl-tests did not check, which they print as {@code N/A}
@@ -16,26 +18,34 @@ public record WrongResults(double elements, int rows, int checked, int unchecked
     /** Nothing is known. */
     static final WrongResults UNKNOWN = new WrongResults(0, 0, 0, 0, false);
 
-    /** Adds the figures of a row's columns {@code #wrong}; older versions print an error, with an asterisk if it is bad. */
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,18}(\\.[0-9]{0,18})?([eE][+-]?[0-9]{1,3})?");
+
+    /**
+     * Adds the figures of a row.
+     *
+     * @param printed the figures of its columns of wrong elements
+     * @param isCount whether they are numbers of elements; older versions print an error, with an asterisk if it is bad
+     */
     WrongResults with(List<String> printed, boolean isCount) {
         double wrong = 0;
         int known = 0;
-        int unknown = 0;
         for (String figure : printed) {
-            if (figure.equalsIgnoreCase("n/a") || figure.isEmpty()) {
-                unknown++;
-                continue;
-            }
-            known++;
-            boolean isNumber = figure.matches("[0-9]{1,18}(\\.[0-9]{0,18})?([eE][+-]?[0-9]{1,3})?");
-            if (isCount && isNumber) {
-                wrong += Double.parseDouble(figure);
-            } else if (!isNumber) {
-                wrong++;
+            if (isChecked(figure)) {
+                known++;
+                boolean isNumber = NUMBER.matcher(figure).matches();
+                wrong = Math.max(wrong, isNumber ? isCount ? Double.parseDouble(figure) : 0 : 1);
             }
         }
         return new WrongResults(
-                elements + wrong, rows + (wrong > 0 ? 1 : 0), checked + known, unchecked + unknown, failed);
+                Math.max(elements, wrong),
+                rows + (wrong > 0 ? 1 : 0),
+                checked + known,
+                unchecked + printed.size() - known,
+                failed);
+    }
+
+    static boolean isChecked(String figure) {
+        return !figure.isEmpty() && !figure.equalsIgnoreCase("n/a");
     }
 
     WrongResults withFooter(boolean isFailed) {
@@ -51,8 +61,9 @@ public record WrongResults(double elements, int rows, int checked, int unchecked
         if (isWrong()) {
             return Optional.of("The results of this run are wrong: nccl-tests report "
                     + (elements > 0
-                            ? String.format("%.0f", elements) + (elements == 1 ? " wrong element" : " wrong elements")
-                                    + " in " + rows + (rows == 1 ? " row" : " rows")
+                            ? String.format(Locale.ROOT, "up to %.0f", elements)
+                                    + (elements == 1 ? " wrong element" : " wrong elements") + " of a call, in " + rows
+                                    + (rows == 1 ? " row" : " rows")
                             : "values out of bounds (FAILED)")
                     + ", and no speed counts until they are right");
         }
