@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a text says around a table of {@code nvidia-smi topo -m}: models, peer access, faults; and its affinities. */
+/** Models, peer access and faults in the text around a table of {@code nvidia-smi topo -m}, and its affinities. */
 class SurroundingsTest {
     private static final String PAIR =
             "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n" + "GPU0\t X \tPHB\t0-7\t0\nGPU1\tPHB\t X \t0-7\t0\n";

@@ -56,9 +56,9 @@ public final class LinkRemarks {
     }
 
     /**
-     * What transfers use of one xGMI link one way in GB/s, as RCCL counts it: VEGA_XGMI_WIDTH, MI200_XGMI_WIDTH,
+     * Returns the GB/s that transfers use of one xGMI link one way, as RCCL counts: VEGA_XGMI_WIDTH, MI200_XGMI_WIDTH,
      * GFX94X_XGMI_WIDTH and GFX95X_XGMI_WIDTH of its topo.h. RCCL's maintainers explain the 48 of 64 GB/s of MI300X by
-     * protocol and error correction (github.com/ROCm/rccl, issue 1210). Returns 0 for architectures not known there.
+     * protocol and error correction (github.com/ROCm/rccl, issue 1210). 0 stands for architectures not known there.
      */
     private static double transferGbs(String gcn) {
         String digits = gcn.startsWith("gfx") ? gcn.substring(3) : gcn;

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * measured too, the matrices of reads. Safe for use from any thread.
  */
 public final class P2pReader {
-    /** What Markdown puts before, between and around words. */
+    /** Marks that Markdown puts before, between and around words. */
     private static final Pattern MARKS = Pattern.compile("[#*|`]");
     /** A line without a word: blank, the begin or end of a Markdown block, or the rule of a Markdown table. */
     private static final Pattern EMPTY = Pattern.compile("[\\s|:-]*|\\s*```\\w*\\s*");

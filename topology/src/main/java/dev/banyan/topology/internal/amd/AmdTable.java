@@ -19,7 +19,7 @@ record AmdTable(List<String> names, List<List<String>> cells, int line) {
     private static final Pattern SPACES = Pattern.compile("\\s+");
     /** A line without a cell: blank, a rule of a Markdown table, or the begin or end of a Markdown block. */
     private static final Pattern EMPTY = Pattern.compile("[\\s|:-]*|\\s*```\\w*\\s*");
-    /** What Markdown puts between and around cells. */
+    /** Marks that Markdown puts between and around cells. */
     private static final Pattern MARKS = Pattern.compile("[|*`]");
 
     private static final int MAX_DEVICES = 1024;
