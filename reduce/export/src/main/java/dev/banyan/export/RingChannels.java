@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Rings as NCCL runs them: channels of equal shares, each one way around. A {@link RingSet} has shares of any size; here
- * a ring has a whole number of channel pairs, one channel each way.
+ * Rings as NCCL runs them: channels of equal shares, each one way around. A {@link RingSet} has shares of any size;
+ * here a ring has a whole number of channel pairs, one channel each way.
  *
  * @param network the links
  * @param orders ranks in the order of each channel's ring; each ring is followed by the same ring the other way

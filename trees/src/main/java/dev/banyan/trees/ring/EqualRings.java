@@ -12,10 +12,10 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Looks for rings of equal shares that load the busiest link least. It begins with the rings of a packing, each as often
- * as its share asks for. Then it takes one ring out and puts in the one that is cheapest beside the others, or exchanges
- * two hops of a ring, at random. Seeded; it finds no proof that there are no better ones. A cheapest ring takes O(2^n
- * n^2) time over n devices, up to {@value RingFinder#MAX_EXACT_DEVICES} of them, an exchange O(n).
+ * Looks for rings of equal shares that load the busiest link least. It begins with the rings of a packing, each as
+ * often as its share asks for. Then it takes one ring out and puts in the one that is cheapest beside the others, or
+ * exchanges two hops of a ring, at random. Seeded; it finds no proof that there are no better ones. A cheapest ring
+ * takes O(2^n n^2) time over n devices, up to {@value RingFinder#MAX_EXACT_DEVICES} of them, an exchange O(n).
  */
 final class EqualRings {
     private static final int EXCHANGES = 6_000;

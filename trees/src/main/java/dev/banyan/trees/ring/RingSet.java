@@ -79,8 +79,9 @@ public record RingSet(Network network, List<Ring> rings, BigFraction rateGbs) {
     }
 
     /**
-     * Returns rings of equal shares over the same links, of which several may be the same: what runtimes need that split
-     * data evenly. The fewest that are nearly as fast as these, or else the fastest that were found. Deterministic.
+     * Returns rings of equal shares over the same links, of which several may be the same: what runtimes need that
+     * split data evenly. The fewest that are nearly as fast as these, or else the fastest that were found.
+     * Deterministic.
      *
      * @param most most rings, at least 1
      */

@@ -20,8 +20,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Reads execution plans of MSCCL++ of the format of 0.8.0 and later: protocol Simple over memory channels. It checks each
- * index and limit, of which the runtime checks few; {@link PlanTrace} checks what operations do together.
+ * Reads execution plans of MSCCL++ of the format of 0.8.0 and later: protocol Simple over memory channels. It checks
+ * each index and limit, of which the runtime checks few; {@link PlanTrace} checks what operations do together.
  */
 public final class PlanReader {
     private static final int MOST_RANKS = 64;

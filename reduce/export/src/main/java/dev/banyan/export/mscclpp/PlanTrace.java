@@ -22,10 +22,10 @@ import java.util.stream.IntStream;
 
 /**
  * Follows a plan through two launches to find out whether it is right in every order of its thread blocks, and turns it
- * into a schedule. Each channel is signalled by one block and awaited by one block, so that the k-th wait is for the k-th
- * signal; what happens before what follows from that, from the order of a block and from the end of a launch on a rank.
- * Pipelines run twice, on halves of their chunks. It finds signals without waits and waits without signals, missing
- * {@code nop}s, and accesses to the same memory that nothing orders, within a launch and between two.
+ * into a schedule. Each channel is signalled by one block and awaited by one block, so that the k-th wait is for the
+ * k-th signal; what happens before what follows from that, from the order of a block and from the end of a launch on a
+ * rank. Pipelines run twice, on halves of their chunks. It finds signals without waits and waits without signals,
+ * missing {@code nop}s, and accesses to the same memory that nothing orders, within a launch and between two.
  */
 public final class PlanTrace {
     private static final long MOST_ACCESSES = 4_000_000;
@@ -281,7 +281,9 @@ public final class PlanTrace {
             }
         }
 
-        /** Returns what was known when the launch of the channel's other end began: all of a signal's earlier launches. */
+        /**
+         * Returns what was known when the launch of the channel's other end began: all of a signal's earlier launches.
+         */
         private int[] ended(int[] known) {
             int[] least = known.clone();
             for (Runner other : runners) {

@@ -16,11 +16,11 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * Makes a plan of trees. A rank has a block for the way up of a group of trees, and one for their way down; a root sends
- * down from its block of the way up. A block takes its trees one after another, unit by unit, in an order that all ranks
- * share, so that the first tree can always go on. A rank has its own scratch memory for each child's partial results and
- * for its parent's result of each tree, as long as the tree's share, so that a sender never waits within a launch. At the
- * beginning of a launch every receiver reports to its senders that its launch before has ended.
+ * Makes a plan of trees. A rank has a block for the way up of a group of trees, and one for their way down; a root
+ * sends down from its block of the way up. A block takes its trees one after another, unit by unit, in an order that
+ * all ranks share, so that the first tree can always go on. A rank has its own scratch memory for each child's partial
+ * results and for its parent's result of each tree, as long as the tree's share, so that a sender never waits within a
+ * launch. At the beginning of a launch every receiver reports to its senders that its launch before has ended.
  */
 public final class TreeCompiler {
     /** Bytes of a unit of a pipeline. */

@@ -11,8 +11,8 @@ import java.util.stream.IntStream;
 
 /**
  * Runs an MSCCL++ execution plan as its executor does: thread blocks as state machines that take turns at random,
- * counters per channel, launches one behind another on each rank but not between ranks. Memory holds a random number for
- * each cell, so that a sum is right if and only if its terms are. It checks the limits that the executor does not.
+ * counters per channel, launches one behind another on each rank but not between ranks. Memory holds a random number
+ * for each cell, so that a sum is right if and only if its terms are. It checks the limits that the executor does not.
  */
 final class PlanInterpreter {
     /** A plan that is wrong. */

@@ -13,9 +13,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what p2pBandwidthLatencyTest prints, as text or as Markdown, or any part of it that holds a whole title, heading and rows from
- * device 0 on. Text between is skipped, and so are the latencies as the CPU sees them and, where writes were
- * measured too, the matrices of reads. Safe for use from any thread.
+ * Reads what p2pBandwidthLatencyTest prints, as text or as Markdown, or any part of it that holds a whole title,
+ * heading and rows from device 0 on. Text between is skipped, and so are the latencies as the CPU sees them and, where
+ * writes were measured too, the matrices of reads. Safe for use from any thread.
  */
 public final class P2pReader {
     /** Marks that Markdown puts before, between and around words. */
@@ -97,7 +97,9 @@ public final class P2pReader {
         return title.startsWith("P2P=") ? (peer ? Measure.LATENCY_PEER : Measure.LATENCY_STAGED) : null;
     }
 
-    /** Returns the index of the next line that is neither blank nor the begin of a Markdown block, nor a rule of one. */
+    /**
+     * Returns the index of the next line that is neither blank nor the begin of a Markdown block, nor a rule of one.
+     */
     private int nextContent(int from) {
         int line = from;
         while (line < lines.lines().size()

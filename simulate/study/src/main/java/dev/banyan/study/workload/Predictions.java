@@ -34,7 +34,8 @@ public final class Predictions {
      * Returns a request of floats.
      *
      * @param root the root, or -1 where the collective has none
-     * @param bytes size of the call as nccl-tests print it; rounded down to what all ranks can share, at least 1 element
+     * @param bytes size of the call as nccl-tests print it; rounded down to what all ranks can share, at least 1
+     *     element
      */
     public static CollectiveRequest request(Collective collective, int root, int ranks, long bytes, boolean inPlace) {
         int element = DataType.F32.bytes();

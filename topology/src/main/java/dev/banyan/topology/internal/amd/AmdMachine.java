@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * Builds the machine that the tables of AMD's tools describe. Used once.
  *
  * <p>A pair whose link type is XGMI is linked directly if its weight is that of one hop, 15, or not known; a greater
- * one goes through other GPUs. {@link XgmiLanes} has the number of its links. All GPUs hang on PCIe too: on the socket of their NUMA node where it is known, else by
- * the weights of PCIe pairs, which are 20 for each of the two ways to one socket and more beyond it.
+ * one goes through other GPUs. {@link XgmiLanes} has the number of its links. All GPUs hang on PCIe too: on the socket
+ * of their NUMA node where it is known, else by the weights of PCIe pairs, which are 20 for each of the two ways to one
+ * socket and more beyond it.
  */
 final class AmdMachine {
     private static final int ONE_XGMI_HOP = 15;

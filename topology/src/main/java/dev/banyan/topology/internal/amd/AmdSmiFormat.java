@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Output of {@code amd-smi topology}: access, weights, link types and, where the driver reports them, bandwidths in MB/s, of
- * which the greatest of a pair is that of all its links together; see {@link AmdMachine}.
+ * Output of {@code amd-smi topology}: access, weights, link types and, where the driver reports them, bandwidths in
+ * MB/s, of which the greatest of a pair is that of all its links together; see {@link AmdMachine}.
  */
 public final class AmdSmiFormat implements MachineFormat {
     private static final String TOOL = "amd-smi topology";

@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Output of {@code rocm-smi --showtopo}, as text or as Markdown: weights, link types and NUMA nodes, but neither speeds nor how many links join
- * a pair; see {@link AmdMachine}.
+ * Output of {@code rocm-smi --showtopo}, as text or as Markdown: weights, link types and NUMA nodes, but neither speeds
+ * nor how many links join a pair; see {@link AmdMachine}.
  */
 public final class RocmSmiFormat implements MachineFormat {
     private static final String TOOL = "rocm-smi --showtopo";

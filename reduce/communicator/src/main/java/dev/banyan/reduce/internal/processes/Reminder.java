@@ -2,7 +2,9 @@ package dev.banyan.reduce.internal.processes;
 
 import java.util.concurrent.TimeUnit;
 
-/** Says once that a wait for other processes has become long, so that nobody watches a silent program until it fails. */
+/**
+ * Says once that a wait for other processes has become long, so that nobody watches a silent program until it fails.
+ */
 final class Reminder {
     private static final long LONG_NANOS = TimeUnit.SECONDS.toNanos(10);
 

@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A process that joins with one rank and prints how that ended. Arguments: its number, the number of processes and the folder. With a fourth
- * argument it stops when the others can see it. With a port and a time in ns it begins when the server at the port hangs
- * up, and ends that time later as a kill does.
+ * A process that joins with one rank and prints how that ended. Arguments: its number, the number of processes and the
+ * folder. With a fourth argument it stops when the others can see it. With a port and a time in ns it begins when the
+ * server at the port hangs up, and ends that time later as a kill does.
  */
 final class JoiningProgram {
     private JoiningProgram() {}

@@ -21,7 +21,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntToLongFunction;
 
-/** Makes the loops of one plan: for each move, the flags that a block waits for and posts, and the places of its data. */
+/**
+ * Makes the loops of one plan: for each move, the flags that a block waits for and posts, and the places of its data.
+ */
 final class PlanLoops {
     private final Ranks ranks;
     private final ProgramMemory memory;

@@ -4,8 +4,8 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The number of ranks that the figures of a sweep show: busbw is bytes over time, times a factor of the number of ranks, and some
- * collectives print the count of one rank beside the size of all.
+ * The number of ranks that the figures of a sweep show: busbw is bytes over time, times a factor of the number of
+ * ranks, and some collectives print the count of one rank beside the size of all.
  *
  * @param factor busbw over bytes over time, in the row where that is greatest; NaN if it is not known
  * @param tolerance by which rounding may have changed the factor
