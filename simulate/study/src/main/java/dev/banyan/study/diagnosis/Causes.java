@@ -3,11 +3,11 @@ package dev.banyan.study.diagnosis;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.ComparedSweep;
-import dev.banyan.study.measured.ForbiddenPeers;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -40,7 +40,7 @@ final class Causes {
 
     private Optional<String> forbidden() {
         return measured.run().models().stream()
-                .filter(ForbiddenPeers::isForbidden)
+                .filter(model -> GpuProduct.of(model).filter(GpuProduct::refusesPeerAccess).isPresent())
                 .findFirst();
     }
 

@@ -6,6 +6,7 @@ import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.SweepRun;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -209,7 +210,7 @@ public final class OwnSweep {
             return stated.transport().get();
         }
         Optional<String> model =
-                run.models().stream().filter(ForbiddenPeers::isForbidden).findFirst();
+                run.models().stream().filter(model -> GpuProduct.of(model).filter(GpuProduct::refusesPeerAccess).isPresent()).findFirst();
         if (model.isPresent() && SimulatedNccl.hasNoFastLinks(machine)) {
             remarks.add("Assumed: no peer access, which NVIDIA's driver forbids between " + model.get()
                     + "; --transport peer says otherwise");

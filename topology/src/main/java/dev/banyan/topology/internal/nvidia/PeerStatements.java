@@ -38,14 +38,14 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
                 String one = names.get(a);
                 String other = names.get(b);
                 boolean nvlink = table.lanes(one, other) > 0;
-                Predicate<PeerTable> tells =
+                Predicate<PeerTable> states =
                         peers -> peers.knows(one, other) && (peers.isOfAccess() || (peers.isOfPcie() && !nvlink));
                 boolean model = refusesByModel(speeds.of(a)) && refusesByModel(speeds.of(b));
                 boolean no;
                 if (listed.isPartitioned(a) || listed.isPartitioned(b)) {
                     no = true;
-                } else if (tables.stream().anyMatch(tells)) {
-                    no = tables.stream().filter(tells).anyMatch(peers -> peers.refuses(one, other));
+                } else if (tables.stream().anyMatch(states)) {
+                    no = tables.stream().filter(states).anyMatch(peers -> peers.refuses(one, other));
                 } else {
                     no = stated == PeerAccess.NO || (stated == PeerAccess.BY_MODEL && model);
                     byModel |= no && stated == PeerAccess.BY_MODEL;
@@ -79,8 +79,6 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
     }
 
     private static boolean refusesByModel(SpeedChoice speeds) {
-        return speeds.product()
-                .filter(product -> product.trait() == GpuProduct.Trait.NO_PEER_ACCESS)
-                .isPresent();
+        return speeds.product().filter(GpuProduct::refusesPeerAccess).isPresent();
     }
 }

@@ -76,6 +76,11 @@ public record GpuProduct(int sm, String gcn, int pcieGeneration, Trait trait) {
                 .findFirst();
     }
 
+    /** Returns whether NVIDIA's driver refuses peer access between any two. */
+    public boolean refusesPeerAccess() {
+        return trait == Trait.NO_PEER_ACCESS;
+    }
+
     /** One NVLink or xGMI link one way in GB/s. */
     public double linkGbs() {
         return gcn.isEmpty() ? LinkSpeeds.nvlinkLaneGbs(sm) : LinkSpeeds.xgmiLaneGbs(gcn);

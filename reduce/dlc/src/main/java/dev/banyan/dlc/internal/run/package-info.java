@@ -1,4 +1,4 @@
-/** A run, as the traces of its nodes tell it. */
+/** A run, as the traces of its nodes record it. */
 @NullMarked
 package dev.banyan.dlc.internal.run;
 
