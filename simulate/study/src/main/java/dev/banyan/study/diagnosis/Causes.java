@@ -40,7 +40,9 @@ final class Causes {
 
     private Optional<String> forbidden() {
         return measured.run().models().stream()
-                .filter(model -> GpuProduct.of(model).filter(GpuProduct::refusesPeerAccess).isPresent())
+                .filter(name -> GpuProduct.of(name)
+                        .filter(GpuProduct::refusesPeerAccess)
+                        .isPresent())
                 .findFirst();
     }
 

@@ -209,8 +209,11 @@ public final class OwnSweep {
         if (stated.transport().isPresent()) {
             return stated.transport().get();
         }
-        Optional<String> model =
-                run.models().stream().filter(model -> GpuProduct.of(model).filter(GpuProduct::refusesPeerAccess).isPresent()).findFirst();
+        Optional<String> model = run.models().stream()
+                .filter(name -> GpuProduct.of(name)
+                        .filter(GpuProduct::refusesPeerAccess)
+                        .isPresent())
+                .findFirst();
         if (model.isPresent() && SimulatedNccl.hasNoFastLinks(machine)) {
             remarks.add("Assumed: no peer access, which NVIDIA's driver forbids between " + model.get()
                     + "; --transport peer says otherwise");
