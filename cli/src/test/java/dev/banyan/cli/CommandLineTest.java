@@ -121,6 +121,7 @@ class CommandLineTest {
         export -m dgx-2                               | --for
         export --for nccl -m dgx-1v --nccl new        | is no version of NCCL; write e.g. 2.27.5
         export --for rccl -m dgx-1v --nccl 2.27.5     | go with --for nccl
+        export --for nccl -m mi300x8                  | write --for rccl
         export --for nccl -m dgx-1v -a ring           | go with --for mscclpp
         export --for mscclpp -m dgx-1v                | needs either --folder for a set of plans, or --algorithm
         export --for mscclpp -m dgx-1v -a ring --root 1 | --root goes with --collective broadcast

@@ -17,6 +17,7 @@ byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
+const usesXgmi = machine.links.some((link) => link.kind === "xgmi");
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(
@@ -30,7 +31,7 @@ byId("about").replaceChildren(
     "p",
     {},
     "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
-    html("code", {}, `banyan export --for nccl --machine ${machine.name}`),
+    html("code", {}, `banyan export --for ${usesXgmi ? "rccl" : "nccl"} --machine ${machine.name}`),
   ),
 );
 startExplorer();

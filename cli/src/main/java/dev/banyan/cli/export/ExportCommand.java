@@ -135,6 +135,9 @@ public final class ExportCommand extends Subcommand {
             plans(chosen);
             return;
         }
+        require(
+                target == Target.rccl || !NcclLimits.rcclRunsOn(chosen.whole()),
+                "NCCL does not run on AMD's GPUs; write --for rccl");
         NcclExport export = NcclExport.of(chosen, mostChannels(chosen.machine().size()));
         String useless = export.uselessness();
         if (useless != null && !force) {
@@ -192,7 +195,7 @@ public final class ExportCommand extends Subcommand {
 
     private int mostChannels(int devices) {
         if (version == null) {
-            return NcclLimits.ANY.channelsOf(devices);
+            return (target == Target.rccl ? NcclLimits.RCCL : NcclLimits.ANY).channelsOf(devices);
         }
         try {
             return NcclLimits.of(version).channelsOf(devices);

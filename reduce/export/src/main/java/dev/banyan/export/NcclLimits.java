@@ -1,19 +1,29 @@
 package dev.banyan.export;
 
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The limits of a version of NCCL for graph files ({@code MAXCHANNELS} and {@code MAX_NODES}).
+ * The limits of NCCL for graph files ({@code MAXCHANNELS} and {@code MAX_NODES}), and of RCCL for rings.
  *
- * @param channels most channels: NCCL doubles them, and more overrun its arrays
+ * @param channels most channels: NCCL doubles them, and more overrun its arrays; RCCL doubles at most 16
  * @param elements most XML elements
  */
 public record NcclLimits(int channels, int elements) {
     /** The limits that all versions keep. */
     public static final NcclLimits ANY = new NcclLimits(16, 4096);
 
+    /** RCCL takes up to 32 channels on each GPU of AMD ({@code 2 * CHANNEL_LIMIT} of its connect.cc). */
+    public static final NcclLimits RCCL = new NcclLimits(32, 4096);
+
     private static final Pattern VERSION = Pattern.compile("(\\d{1,3})\\.(\\d{1,3})(?:\\.(\\d{1,3}))?(?:[-+].*)?");
+
+    /** Returns whether RCCL takes the rings of a machine's GPUs: they are AMD's if xGMI joins some of them. */
+    public static boolean rcclRunsOn(Machine machine) {
+        return machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI);
+    }
 
     /**
      * Returns the limits of a version.

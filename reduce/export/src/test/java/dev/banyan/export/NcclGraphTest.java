@@ -24,21 +24,24 @@ import org.junit.jupiter.api.Test;
 
 /** Graph files, read by the rules of NCCL's parser. */
 class NcclGraphTest {
-    private static final int CHANNELS = 16;
+    private static final int CHANNELS = NcclLimits.ANY.channels();
 
     @Test
     void everyMachineGetsPermutationsThatCarryWhatTheRingsCarry() throws IOException {
         List<Double> losses = new ArrayList<>();
         for (Machine machine : SampleMachines.of(300)) {
             RingSet.of(machine, IntStream.range(0, machine.size()).toArray()).ifPresent(rings -> {
-                RingChannels channels = RingChannels.of(rings, CHANNELS);
+                RingChannels channels = RingChannels.of(rings, most(machine));
                 losses.add(channels.loss());
                 check(machine, channels, NcclGraph.of(machine, channels));
             });
         }
-        assertThat(losses).hasSizeGreaterThan(250).allMatch(loss -> loss < 0.05);
-        // On two AMD machines no few equal rings fill links of 46 GB/s beside PCIe, or of one, two and four lanes.
-        assertThat(losses).filteredOn(loss -> loss > 0.03).hasSizeLessThanOrEqualTo(4);
+        assertThat(losses).hasSizeGreaterThan(250).allMatch(loss -> loss <= 0.03);
+    }
+
+    /** RCCL, which runs the rings of AMD's GPUs, takes more channels. */
+    private static int most(Machine machine) {
+        return NcclLimits.rcclRunsOn(machine) ? NcclLimits.RCCL.channels() : CHANNELS;
     }
 
     /** Eight GPUs on PCIe gen5, four behind each of two AMD sockets, pairs on switches. */
@@ -154,7 +157,7 @@ class NcclGraphTest {
             assertThat(element.number("nchannels"))
                     .isEqualTo(element.children().size())
                     .isEqualTo(channels.orders().size())
-                    .isBetween(2, CHANNELS);
+                    .isBetween(2, most(machine));
             assertThat(element.decimal("speedintra")).isPositive();
             for (NcclParser.Element channel : element.children()) {
                 assertThat(channel.children())

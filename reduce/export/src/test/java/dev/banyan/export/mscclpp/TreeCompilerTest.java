@@ -29,6 +29,16 @@ class TreeCompilerTest {
         assertThat(run(SamplePlans.machines(), 100)).isGreaterThan(500);
     }
 
+    /**
+     * Returns a multiple of the least message with which a chunk has one and a half units, or as much as a message may
+     * have. The interpreter is slow where chunks and units have small common divisors.
+     */
+    private static long uneven(long most) {
+        long whole = (96 << 10) / MscclppPlan.ALIGNMENT;
+        long coarse = (8 << 10) / MscclppPlan.ALIGNMENT;
+        return most >= whole || most < coarse ? Math.min(whole, most) : most / coarse * coarse;
+    }
+
     /** Runs each plan with the least message, of one unit, and with units and chunks that end apart. */
     private static int run(List<Machine> machines, int ordersOfEachSize) {
         int[] plans = new int[1];
@@ -39,10 +49,7 @@ class TreeCompilerTest {
                         plans[0]++;
                         JsonTree plan = JsonTree.parse(PlanWriter.write(sample.plan()));
                         long least = sample.plan().minBytes();
-                        long uneven = Math.min(
-                                least * (96 << 10) / MscclppPlan.ALIGNMENT,
-                                sample.plan().maxBytes());
-                        LongStream.of(least, uneven / least * least).forEach(bytes -> {
+                        LongStream.of(least, least * uneven(sample.plan().maxBytes() / least)).forEach(bytes -> {
                             for (int seed = 0; seed < ordersOfEachSize; seed++) {
                                 try {
                                     new PlanInterpreter(plan, bytes, sample.root(), seed).run(LAUNCHES);

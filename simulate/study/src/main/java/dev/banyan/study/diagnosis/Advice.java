@@ -1,5 +1,6 @@
 package dev.banyan.study.diagnosis;
 
+import dev.banyan.export.NcclLimits;
 import dev.banyan.export.RingChannels;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.ring.RingSet;
@@ -18,9 +19,13 @@ public record Advice(String change, String reason) {
         return RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
                 .map(rings -> RingChannels.of(rings, 2))
                 .filter(channels -> !channels.anyOrderIsAsGood())
-                .map(_ -> new Advice(
-                        "NCCL_GRAPH_FILE=graph.xml, as banyan export --for nccl -o graph.xml writes it",
-                        "it gives NCCL the best rings of these links in place of those that its search finds"));
+                .map(_ -> NcclLimits.rcclRunsOn(machine)
+                        ? new Advice(
+                                "NCCL_RINGS, as banyan export --for rccl writes it",
+                                "it gives RCCL the best rings of these links")
+                        : new Advice(
+                                "NCCL_GRAPH_FILE=graph.xml, as banyan export --for nccl -o graph.xml writes it",
+                                "it gives NCCL the best rings of these links in place of those that its search finds"));
     }
 
     @Override
