@@ -49,15 +49,16 @@ class TreeCompilerTest {
                         plans[0]++;
                         JsonTree plan = JsonTree.parse(PlanWriter.write(sample.plan()));
                         long least = sample.plan().minBytes();
-                        LongStream.of(least, least * uneven(sample.plan().maxBytes() / least)).forEach(bytes -> {
-                            for (int seed = 0; seed < ordersOfEachSize; seed++) {
-                                try {
-                                    new PlanInterpreter(plan, bytes, sample.root(), seed).run(LAUNCHES);
-                                } catch (PlanInterpreter.Defect defect) {
-                                    throw new AssertionError(sample.label() + ", " + bytes + " bytes", defect);
-                                }
-                            }
-                        });
+                        LongStream.of(least, least * uneven(sample.plan().maxBytes() / least))
+                                .forEach(bytes -> {
+                                    for (int seed = 0; seed < ordersOfEachSize; seed++) {
+                                        try {
+                                            new PlanInterpreter(plan, bytes, sample.root(), seed).run(LAUNCHES);
+                                        } catch (PlanInterpreter.Defect defect) {
+                                            throw new AssertionError(sample.label() + ", " + bytes + " bytes", defect);
+                                        }
+                                    }
+                                });
                     },
                     // Around DGX-2's switches trees are stars, whose roots have more channels than a block may have.
                     refusal -> assertThat(refusal).startsWith("dgx-2 packing"));
