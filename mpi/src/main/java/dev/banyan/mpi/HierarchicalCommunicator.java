@@ -7,9 +7,8 @@ import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
-import dev.banyan.reduce.internal.host.ExactSum;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -37,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Processes of one machine.</b> If all have the same number of GPUs of their own, these GPUs reach each other's
  * memory by CUDA IPC. If all have the same number of devices in host memory, and no process has a second processor, the
- * processes share memory; not with BANYAN_REPRODUCIBLE=1, under which bits must not depend on processors. Then the
+ * processes share memory. Then the
  * devices of a machine reduce to one of them, one process of each machine exchanges the sums, and all receive the
  * result. On a single machine, the allreduce is one collective. A call that fails there breaks this communicator.
  *
@@ -46,8 +45,8 @@ import org.jspecify.annotations.Nullable;
  * memory}.
  *
  * <p><b>Order, results and failures</b> are those of {@link ProcessGroup}: all processes make the same calls in the
- * same order, one at a time, and all devices receive the same bits. With BANYAN_REPRODUCIBLE=exact sums and means of
- * floats have one phase, on the host: they depend neither on the number of processes nor on that of their devices.
+ * same order, one at a time, and all devices receive the same bits. With BANYAN_REPRODUCIBLE=1 sums and means of floats
+ * have one phase, on the host: they depend neither on the number of processes nor on that of their devices.
  *
  * <p><b>Cost.</b> Creating one is a collective. With n processes, an allreduce of b bytes moves at least 2 b (n-1)/n
  * bytes over the network of each process, whatever its number of devices.
@@ -67,8 +66,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private final List<ProcessGroup> groups;
     private final Leaders leaders;
     private final int devices;
-    /** True if sums of floats are rounded once. */
-    private final boolean exact;
+    private final boolean reproducible;
 
     private final CallQueue queue;
     private final CallQueue copies;
@@ -98,7 +96,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
             World world, Communicator local, Leaders leaders, boolean takesDeviceMemory, boolean joins) {
         this.local = Objects.requireNonNull(local, "local");
         ProcessGroup first = world.all().duplicate();
-        exact = exact(first, local);
+        reproducible = isReproducible(first, local);
         alike = alike(first, local, takesDeviceMemory);
         this.leaders = alike ? leaders : Leaders.ONE;
         groups = Stream.concat(
@@ -111,7 +109,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         copies = new CallQueue(name + "-copies", local.config().get(Communicator.TIMEOUT), GRACE);
         this.takesDeviceMemory = takesDeviceMemory;
         direct = new Between.Direct(groups, devices);
-        joined = joins && alike && !exact
+        joined = joins && alike && !reproducible
                 ? first.joinDevices(
                         local,
                         leading -> local.inHostMemory()
@@ -145,17 +143,16 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         }
         return world.sharesMemory()
                 && world.fillsMachines()
-                && local.size() > 1
-                && world.config().get(Algorithms.REPRODUCIBLE) == Reproducible.NO;
+                && local.size() > 1;
     }
 
-    private static boolean exact(ProcessGroup group, Communicator local) {
-        boolean exact = local.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
-        if (group.combine(exact ? 1 : 0, ReduceOp.SUM) % group.size() != 0) {
+    private static boolean isReproducible(ProcessGroup group, Communicator local) {
+        boolean reproducible = local.config().get(Algorithms.REPRODUCIBLE);
+        if (group.combine(reproducible ? 1 : 0, ReduceOp.SUM) % group.size() != 0) {
             throw new IllegalArgumentException(
-                    "some processes have BANYAN_REPRODUCIBLE=exact and others not; set it alike in all of them");
+                    "some processes have BANYAN_REPRODUCIBLE=1 and others not; set it alike in all of them");
         }
-        return exact;
+        return reproducible;
     }
 
     /** Returns whether all processes have the same number of devices, kind of memory and choice. */
@@ -265,11 +262,11 @@ public final class HierarchicalCommunicator implements AutoCloseable {
     private void carryOut(CollectiveCall call) {
         // The host divides sums to get means.
         Between between = takesDeviceMemory && call.op() != ReduceOp.AVG ? direct : staged;
-        if (exact && ExactSum.covers(call.type(), call.op())) {
+        if (reproducible && ReproducibleSum.covers(call.type(), call.op())) {
             onHost(
                     call,
                     arrays -> groups.getFirst()
-                            .roundedAsync("an array", arrays, call.count(), call.type(), call.op(), devices));
+                            .reproducibleAsync("an array", arrays, call.count(), call.type(), call.op(), devices));
         } else if (isIntegerMean(call)) {
             onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
         } else if (joined != null) {

@@ -8,8 +8,6 @@ import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.HostMachine;
 import dev.banyan.reduce.internal.host.ProcessBackend;
 import dev.banyan.reduce.internal.processes.Job;
-import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
@@ -43,11 +41,9 @@ final class MachineReduction implements AutoCloseable {
     private MachineReduction(Job job, Config config, MpiProcesses all) {
         Duration timeout = config.get(Communicator.TIMEOUT);
         backend = ProcessBackend.join(job, timeout);
-        // The order of ranks is fixed where a user asks for that; all else is as it is by default.
-        Reproducible reproducible = config.get(Algorithms.REPRODUCIBLE);
+        // All else is as it is by default.
         Config own = Config.builder()
                 .set(Communicator.TIMEOUT, timeout)
-                .set(Algorithms.REPRODUCIBLE, reproducible == Reproducible.EXACT ? Reproducible.NO : reproducible)
                 .build();
         inside = Communicator.create(HostMachine.of("processes", "process", job.processes()), own, backend);
         leads = job.process() == LEADER;

@@ -5,9 +5,8 @@ import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
 import dev.banyan.reduce.internal.host.Combiner;
-import dev.banyan.reduce.internal.host.ExactSum;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
@@ -44,8 +43,8 @@ import org.jspecify.annotations.Nullable;
  * buffer is rejected with an IllegalArgumentException.
  *
  * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world. With
- * BANYAN_REPRODUCIBLE=exact sums and means of floats are rounded once, as {@link ExactSum} does, whatever the number of
- * processes; other operations are as ever.
+ * BANYAN_REPRODUCIBLE=1 sums and means of floats depend on the numbers alone, whatever the number of processes, as
+ * {@link ReproducibleSum} defines them; other operations are as ever.
  *
  * <p><b>Failures.</b> A call that does not end within BANYAN_TIMEOUT_MS fails with a
  * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, and a call that MPI rejects with an
@@ -64,8 +63,7 @@ public final class ProcessGroup implements AutoCloseable {
     private final CallQueue queue;
     private final @Nullable OrderCheck order;
     private final Agreements agreements;
-    /** True if sums of floats are rounded once. */
-    private final boolean exact;
+    private final boolean reproducible;
 
     private final AtomicBoolean closed = new AtomicBoolean();
     /** True if the group's thread has asked for {@link #machine}. */
@@ -78,7 +76,7 @@ public final class ProcessGroup implements AutoCloseable {
         this.processes = processes;
         this.timeout = timeout;
         queue = new CallQueue("banyan-mpi-group-" + COUNT.incrementAndGet(), timeout, Duration.ZERO);
-        exact = world.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
+        reproducible = world.config().get(Algorithms.REPRODUCIBLE);
         order = world.config().get(World.CHECK_ORDER)
                 ? new OrderCheck(world.mpi(), processes.communicator(), processes.size())
                 : null;
@@ -227,8 +225,8 @@ public final class ProcessGroup implements AutoCloseable {
         if (mean && !type.isFloating()) {
             return meanAsync(name, List.of(buffer), count, type, contributions);
         }
-        if (exact && ExactSum.covers(type, op)) {
-            return roundedAsync(name, List.of(buffer), count, type, op, contributions);
+        if (reproducible && ReproducibleSum.covers(type, op)) {
+            return reproducibleAsync(name, List.of(buffer), count, type, op, contributions);
         }
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
@@ -255,32 +253,33 @@ public final class ProcessGroup implements AutoCloseable {
                 words("reduces", name, count, type) + " by avg",
                 () -> {
                     MpiProcesses among = agreed(count, type, ReduceOp.AVG);
-                    new IntegerMean(type, contributions).reduce(memory, count, sums -> sumWide(among, sums));
+                    new IntegerMean(type, contributions).reduce(memory, count, sums -> sum(among, sums, DataType.I64));
                 },
                 arrays.toArray(MemorySegment[]::new));
     }
 
     /**
-     * Sums or averages arrays of floats of all processes and rounds once; each process may pass several, and every
-     * array receives the result.
+     * Sums or averages arrays of floats of all processes reproducibly; each process may pass several, and every array
+     * receives the result.
      *
      * @param contributions the number of arrays of all processes
      */
-    CompletableFuture<Void> roundedAsync(
+    CompletableFuture<Void> reproducibleAsync(
             String name, List<MemorySegment> arrays, long count, DataType type, ReduceOp op, int contributions) {
         List<MemorySegment> memory =
                 arrays.stream().map(array -> host(address(array), count, type)).toList();
         return submit(
-                words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT) + ", rounded once",
+                words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT) + ", reproducibly",
                 () -> {
                     MpiProcesses among = agreed(count, type, op);
-                    new ExactReduction(type, op == ReduceOp.AVG, contributions)
+                    ReproducibleSum sum = new ReproducibleSum(type, contributions, op == ReduceOp.AVG);
+                    new SumReduction(sum)
                             .reduce(
                                     memory,
                                     count,
                                     codes ->
                                             combine(among, address(codes), codes.byteSize(), DataType.U8, ReduceOp.MAX),
-                                    sums -> sumWide(among, sums));
+                                    integers -> sum(among, integers, sum.integers()));
                 },
                 arrays.toArray(MemorySegment[]::new));
     }
@@ -293,8 +292,8 @@ public final class ProcessGroup implements AutoCloseable {
                 : processes;
     }
 
-    private void sumWide(MpiProcesses among, MemorySegment sums) {
-        combine(among, address(sums), sums.byteSize() / Long.BYTES, DataType.I64, ReduceOp.SUM);
+    private void sum(MpiProcesses among, MemorySegment integers, DataType type) {
+        combine(among, address(integers), integers.byteSize() / type.bytes(), type, ReduceOp.SUM);
     }
 
     /** Returns a view of host memory that the group's thread may access, even if another thread confines the arena. */

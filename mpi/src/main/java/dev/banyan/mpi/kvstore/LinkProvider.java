@@ -6,7 +6,6 @@ import dev.banyan.kvstore.internal.engine.DependencyEngine;
 import dev.banyan.mpi.World;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Reproducible;
 
 /**
  * The types of stores that span all processes of the {@link World}, which the first of them opens:
@@ -19,8 +18,8 @@ import dev.banyan.schedule.plan.Reproducible;
  *       variable, so that all processes run their collectives in the order of the calls while everything else overlaps.
  * </ul>
  *
- * <p>All types give the same bits; with BANYAN_REPRODUCIBLE=exact, which takes one device in each process, those of
- * sums that are rounded once. All processes open stores of the same types in the same order.
+ * <p>All types give the same bits; with BANYAN_REPRODUCIBLE=1, which takes one device in each process, those of
+ * reproducible sums. All processes open stores of the same types in the same order.
  *
  * <p>Source: A. R. Mamidala, "Efficient embedding of MPI collectives in MXNET DAGs for scaling deep learning", 2018,
  * <a href="https://arxiv.org/abs/1802.06949">arXiv:1802.06949</a>.
@@ -28,10 +27,10 @@ import dev.banyan.schedule.plan.Reproducible;
 public final class LinkProvider implements StoreLink.Provider {
     @Override
     public StoreLink create(StoreType type, Communicator communicator, DependencyEngine engine) {
-        if (communicator.config().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT && communicator.size() > 1) {
+        if (communicator.config().get(Algorithms.REPRODUCIBLE) && communicator.size() > 1) {
             throw new IllegalArgumentException(
                     "a store of type " + type.label() + " rounds the sum of the " + communicator.size()
-                            + " devices of a process before it sums over processes, which BANYAN_REPRODUCIBLE=exact"
+                            + " devices of a process before it sums over processes, which BANYAN_REPRODUCIBLE=1"
                             + " must not; start a process for each device, or use HierarchicalCommunicator");
         }
         World world = World.open(communicator.config());

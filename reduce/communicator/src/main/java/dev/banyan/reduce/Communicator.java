@@ -8,7 +8,6 @@ import dev.banyan.reduce.backend.CollectiveAbortedException;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.CallQueue;
 import dev.banyan.reduce.internal.CloseAll;
-import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.internal.host.ProcessBackend;
 import dev.banyan.reduce.internal.joining.Joined;
@@ -16,11 +15,11 @@ import dev.banyan.reduce.internal.joining.JoiningProvider;
 import dev.banyan.reduce.internal.processes.Agreement;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.reduce.internal.processes.JobPlace;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -71,9 +70,8 @@ import org.slf4j.LoggerFactory;
  * threads that run nothing else; they may call the communicator and may block. Communicators are independent of each
  * other.
  *
- * <p><b>Sums</b> of floats depend on the order that the algorithm gives them, unless BANYAN_REPRODUCIBLE says
- * otherwise. With {@code exact} each is rounded once, as {@link ExactSum} defines it; products of floats are rejected
- * then, and sums of floats fail on backends that cannot convert them (GPUs).
+ * <p><b>Sums</b> of floats depend on the order that the algorithm gives them. With BANYAN_REPRODUCIBLE=1 they depend
+ * on the numbers alone, as {@link ReproducibleSum} defines them; products of floats are rejected then.
  *
  * <p><b>Failures.</b> A call that has not ended within the configured timeout fails with a {@link
  * dev.banyan.reduce.backend.CollectiveTimeoutException}; the communicator is broken then: all calls that have not ended
@@ -110,8 +108,7 @@ public final class Communicator implements AutoCloseable {
     private final boolean ownsBackend;
     /** The ranks of this process. */
     private final RankRange held;
-    /** True if sums of floats are rounded once. */
-    private final boolean exact;
+    private final boolean reproducible;
 
     private final CallQueue queue;
     private final AtomicBoolean freed = new AtomicBoolean();
@@ -123,7 +120,7 @@ public final class Communicator implements AutoCloseable {
         this.config = config;
         this.backend = backend;
         this.ownsBackend = ownsBackend;
-        exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
+        reproducible = config.get(Algorithms.REPRODUCIBLE);
         planned = new PlannedCalls(planner, config, backend, machine.size(), held);
         queue = new CallQueue("banyan-communicator-" + COUNT.incrementAndGet(), config.get(TIMEOUT), GRACE);
         config.warnings().forEach(LOG::warn);
@@ -564,9 +561,9 @@ public final class Communicator implements AutoCloseable {
             throw new IllegalArgumentException(
                     "hub " + call.hint().hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
         }
-        if (exact && call.collective().reduces() && call.type().isFloating() && call.op() == ReduceOp.PROD) {
+        if (reproducible && call.collective().reduces() && call.type().isFloating() && call.op() == ReduceOp.PROD) {
             throw new IllegalArgumentException("products of " + call.type()
-                    + " depend on their order, which BANYAN_REPRODUCIBLE=exact does not fix; set it to 1 for them");
+                    + " depend on their order, so BANYAN_REPRODUCIBLE=1 does not allow them; set it to 0 for them");
         }
         BufferCheck.check(call, size(), held, backend);
     }

@@ -4,19 +4,21 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
-import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.CallQueue;
-import dev.banyan.reduce.internal.host.ExactSum;
+import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.sum.FusedSums;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.reduce.internal.sum.SumPasses;
+import dev.banyan.reduce.internal.sum.SumRequest;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
@@ -24,7 +26,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,13 +41,13 @@ final class PlannedCalls implements AutoCloseable {
     private final int ranks;
     /** The ranks of this process. */
     private final RankRange held;
-    /** True if sums of floats are rounded once. */
-    private final boolean exact;
+    private final boolean reproducible;
 
     /** Why NCCL was not taken; each reason is logged once. */
     private final Set<String> warned = new HashSet<>();
 
     private final PlanCache plans = new PlanCache(KEPT_PLANS);
+    private final SumMemory sumMemory;
     /** Runs the call that was started last. */
     private volatile @Nullable Executable latest;
 
@@ -56,7 +57,8 @@ final class PlannedCalls implements AutoCloseable {
         this.backend = backend;
         this.ranks = ranks;
         this.held = held;
-        exact = config.get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT;
+        reproducible = config.get(Algorithms.REPRODUCIBLE);
+        sumMemory = new SumMemory(backend, ranks, held);
     }
 
     /** Returns a call, which has been checked. */
@@ -107,51 +109,10 @@ final class PlannedCalls implements AutoCloseable {
     /** Frees the plans; no call runs any more. */
     @Override
     public void close() {
-        plans.close();
-    }
-
-    /** Starts calls one after another until one fails. */
-    private static void startAll(List<CallQueue.Call> calls, AllEnded all) {
-        for (int c = 0; c < calls.size() && !all.hasFailed(); c++) {
-            all.begin();
-            try {
-                calls.get(c).start(all);
-            } catch (Throwable e) {
-                // Those that have started may still run.
-                all.ended(e);
-            }
-        }
-    }
-
-    /** Learns of the ends of parts, and ends the whole when nothing of them runs any more. */
-    private static final class AllEnded implements Completion {
-        private final Completion whole;
-        /** The parts that have begun and not ended, and one for what starts them. */
-        private final AtomicInteger running = new AtomicInteger(1);
-
-        private volatile @Nullable Throwable first;
-
-        AllEnded(Completion whole) {
-            this.whole = whole;
-        }
-
-        void begin() {
-            running.incrementAndGet();
-        }
-
-        boolean hasFailed() {
-            return first != null;
-        }
-
-        @Override
-        public void ended(@Nullable Throwable failure) {
-            if (first == null) {
-                first = failure;
-            }
-            if (running.decrementAndGet() == 0) {
-                whole.ended(first);
-            }
-        }
+        CloseAll all = new CloseAll();
+        all.close(plans::close);
+        all.close(sumMemory::close);
+        all.throwFailure();
     }
 
     private record Sequence(List<CallQueue.Call> parts) implements CallQueue.Call {
@@ -163,7 +124,7 @@ final class PlannedCalls implements AutoCloseable {
         @Override
         public void start(Completion completion) {
             AllEnded all = new AllEnded(completion);
-            startAll(parts, all);
+            parts.forEach(part -> all.begin(part::start));
             all.ended(null);
         }
 
@@ -188,7 +149,7 @@ final class PlannedCalls implements AutoCloseable {
         public void start(Completion completion) {
             AllEnded all = new AllEnded(completion);
             try (Backend.Group _ = backend.group()) {
-                startAll(runs, all);
+                runs.forEach(run -> all.begin(run::start));
             }
             all.ended(null);
         }
@@ -269,10 +230,8 @@ final class PlannedCalls implements AutoCloseable {
     }
 
     private Plan plan(PlanKey key) {
-        if (exact && ranks > 1 && key.collective().reduces() && ExactSum.covers(key.type(), key.op())) {
-            ExactSumRequest sum = new ExactSumRequest(
-                    key.collective(), key.root(), key.count(), key.type(), key.op() == ReduceOp.AVG, key.inPlace());
-            return new Plan(Reproducible.EXACT.toString(), backend.prepare(sum));
+        if (reproducible && ranks > 1 && key.collective().reduces() && ReproducibleSum.covers(key.type(), key.op())) {
+            return new Plan("reproducible", reproducible(key));
         }
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(),
@@ -286,6 +245,28 @@ final class PlannedCalls implements AutoCloseable {
         }
         PlannedSchedule planned = planner.plan(request, key.hint());
         return new Plan(planned.choice().toString(), backend.prepare(planned.schedule(), key.type(), key.op()));
+    }
+
+    private Executable reproducible(PlanKey key) {
+        SumRequest request = new SumRequest(
+                key.collective(), key.root(), key.count(), key.type(), key.op() == ReduceOp.AVG, key.inPlace());
+        return switch (backend) {
+            case FusedSums fused -> fused.prepare(request);
+            case SumPasses passes ->
+                new PassedSum(
+                        request,
+                        ranks,
+                        held,
+                        backend,
+                        passes,
+                        sumMemory,
+                        planner,
+                        key.hint(),
+                        config.get(Planner.CHUNK_BYTES));
+            default ->
+                throw new UnsupportedOperationException("the backend " + backend.name()
+                        + " has no reproducible sums; set " + Algorithms.REPRODUCIBLE.name() + " to 0");
+        };
     }
 
     /**
@@ -305,7 +286,7 @@ final class PlannedCalls implements AutoCloseable {
             return false;
         }
         String refusal = isOrdered(key)
-                ? Algorithms.REPRODUCIBLE.name() + " asks for an order of sums that NCCL does not promise; set it to 0,"
+                ? Algorithms.REPRODUCIBLE.name() + " asks for sums that NCCL does not compute; set it to 0,"
                         + " or name another algorithm than nccl"
                 : backend.refusal(ncclRequest(key));
         if (refusal != null && !tuned) {
@@ -331,7 +312,7 @@ final class PlannedCalls implements AutoCloseable {
     private boolean isOrdered(PlanKey key) {
         return key.collective().reduces()
                 && key.type().isFloating()
-                && config.get(Algorithms.REPRODUCIBLE) != Reproducible.NO;
+                && reproducible;
     }
 
     /** Returns one segment per rank, NULL for those without one; a lone buffer of several ranks is the root's. */

@@ -12,7 +12,6 @@ import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -539,18 +538,14 @@ class CommunicatorTest {
     }
 
     @Test
-    void aBackendThatCannotConvertFloatsSaysWhatElseThereIs() {
-        Config exact = Config.builder()
-                .set(Algorithms.REPRODUCIBLE, Reproducible.EXACT)
-                .build();
+    void aBackendWithoutReproducibleSumsSaysSo() {
+        Config reproducible = Config.builder().set(Algorithms.REPRODUCIBLE, true).build();
         ScriptedBackend backend = new ScriptedBackend(() -> {});
-        try (Communicator communicator = Communicator.create(FOUR, exact, backend)) {
+        try (Communicator communicator = Communicator.create(FOUR, reproducible, backend)) {
             List<MemorySegment> buffers = communicator.allocateAll(4);
             assertThatThrownBy(() -> communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.SUM))
                     .isInstanceOf(UnsupportedOperationException.class)
-                    .hasMessage(
-                            "BANYAN_REPRODUCIBLE=exact needs a backend that converts floats to fixed point, which fake"
-                                    + " cannot do yet; set it to 1, which sums in the order of ranks");
+                    .hasMessage("the backend fake has no reproducible sums; set BANYAN_REPRODUCIBLE to 0");
             communicator.allReduce(buffers, 1, DataType.I32, ReduceOp.SUM);
             assertThat(backend.prepared).hasValue(1);
         }

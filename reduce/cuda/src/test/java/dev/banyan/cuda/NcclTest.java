@@ -17,7 +17,6 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.plan.TuningFile;
@@ -105,7 +104,7 @@ class NcclTest {
         long[] counts = {0, 1, 3, 257, 4099};
         Config star = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.STAR))
-                .set(Algorithms.REPRODUCIBLE, Reproducible.RANK_ORDER)
+                .set(Algorithms.REPRODUCIBLE, true)
                 .set(HostBackend.THREADS, 1)
                 .build();
         HostComparison comparison =
@@ -322,7 +321,7 @@ class NcclTest {
     void whereNcclIsNotPossibleTheAutomaticChoiceGoesOn(boolean reproducible) throws IOException {
         Config config = tuned(
                 reproducible
-                        ? settings().set(Algorithms.REPRODUCIBLE, Reproducible.RANK_ORDER)
+                        ? settings().set(Algorithms.REPRODUCIBLE, true)
                         : Config.builder().set(NcclLibrary.FILE, "/no/such/libnccl.so.2"));
         try (Communicator gpus = four(config)) {
             List<MemorySegment> buffers = floats(gpus, 16);

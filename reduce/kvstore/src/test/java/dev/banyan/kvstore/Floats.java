@@ -3,6 +3,9 @@ package dev.banyan.kvstore;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.reduce.Communicator;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.reduce.internal.sum.SumBlock;
+import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -56,17 +59,18 @@ final class Floats {
         return sum;
     }
 
-    /** Sums that 64-bit floats hold without rounding, rounded once. */
-    static float[] roundedSum(List<MemorySegment> arrays) {
-        float[] sum = new float[values(arrays.getFirst()).length];
-        for (int i = 0; i < sum.length; i++) {
-            double exact = 0;
-            for (MemorySegment array : arrays) {
-                exact += array.getAtIndex(ValueLayout.JAVA_FLOAT, i);
-            }
-            sum[i] = (float) exact;
+    static float[] reproducibleSum(List<MemorySegment> arrays) {
+        float[] result = new float[values(arrays.getFirst()).length];
+        SumBlock block = new SumBlock(new ReproducibleSum(DataType.F32, arrays.size(), false));
+        for (int at = 0; at < result.length; at += SumBlock.LENGTH) {
+            long offset = 4L * at;
+            block.begin(Math.min(SumBlock.LENGTH, result.length - at));
+            arrays.forEach(array -> block.look(array, offset));
+            arrays.forEach(array -> block.add(array, offset));
+            block.round();
+            block.store(MemorySegment.ofArray(result), offset);
         }
-        return sum;
+        return result;
     }
 
     /** First index at which values are further apart than a tolerance, or -1; AssertJ takes long for many. */

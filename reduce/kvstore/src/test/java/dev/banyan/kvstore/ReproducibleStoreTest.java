@@ -8,7 +8,6 @@ import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.test.CoveringArray;
@@ -23,10 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/**
- * With BANYAN_REPRODUCIBLE=1 every way gives the bits of a plain sum in the order of ranks, with exact of the sum
- * rounded once.
- */
+/** With BANYAN_REPRODUCIBLE=1 every way gives the bits of a reproducible sum. */
 class ReproducibleStoreTest {
     private static final Machine MACHINE = Machine.preset("p3.16xlarge").subset(0, 1, 2, 3, 4, 5);
     private static final int[] COUNTS = {1, 3, 17, 64, 1000, 4099, 30_001};
@@ -34,20 +30,18 @@ class ReproducibleStoreTest {
     private static final List<AlgorithmChoice> CHOICES = Stream.of(AlgorithmChoice.values())
             .filter(choice -> choice != AlgorithmChoice.NCCL)
             .toList();
-    private static final Reproducible[] KINDS = {Reproducible.RANK_ORDER, Reproducible.EXACT};
     private static final long[] CHUNK_BYTES = {Long.MAX_VALUE, 4096};
     private static final long[] FUSION_BYTES = {0, 1 << 14};
     private static final List<String> TYPES = List.of("device", "tree", "ring", "auto");
 
-    /** Every two of algorithm, kind, chunk length, fusion length and type of store meet. */
+    /** Every two of algorithm, chunk length, fusion length and type of store meet. */
     @Test
     void everyTwoPropertiesOfAStoreGiveTheSameBits() {
-        CoveringArray.ofPairs(CHOICES.size(), TYPES.size(), KINDS.length, CHUNK_BYTES.length, FUSION_BYTES.length)
+        CoveringArray.ofPairs(CHOICES.size(), TYPES.size(), CHUNK_BYTES.length, FUSION_BYTES.length)
                 .forEach(each -> check(
                         CHOICES.get(each[0]),
-                        KINDS[each[2]],
-                        CHUNK_BYTES[each[3]],
-                        FUSION_BYTES[each[4]],
+                        CHUNK_BYTES[each[2]],
+                        FUSION_BYTES[each[3]],
                         List.of(TYPES.get(each[1]))));
     }
 
@@ -55,23 +49,17 @@ class ReproducibleStoreTest {
     @EnumSource(value = AlgorithmChoice.class, names = "NCCL", mode = EnumSource.Mode.EXCLUDE)
     @Tag("soak")
     void allWaysGiveTheSameBits(AlgorithmChoice algorithm) {
-        for (Reproducible reproducible : KINDS) {
-            for (long chunkBytes : CHUNK_BYTES) {
-                for (long fusionBytes : FUSION_BYTES) {
-                    check(algorithm, reproducible, chunkBytes, fusionBytes, TYPES);
-                }
+        for (long chunkBytes : CHUNK_BYTES) {
+            for (long fusionBytes : FUSION_BYTES) {
+                check(algorithm, chunkBytes, fusionBytes, TYPES);
             }
         }
     }
 
     private static void check(
-            AlgorithmChoice algorithm,
-            Reproducible reproducible,
-            long chunkBytes,
-            long fusionBytes,
-            List<String> types) {
+            AlgorithmChoice algorithm, long chunkBytes, long fusionBytes, List<String> types) {
         Config config = Config.builder()
-                .set(Algorithms.REPRODUCIBLE, reproducible)
+                .set(Algorithms.REPRODUCIBLE, true)
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                 .set(Planner.CHUNK_BYTES, chunkBytes)
                 .set(KVStore.FUSION_BYTES, fusionBytes)
@@ -79,11 +67,11 @@ class ReproducibleStoreTest {
                 .set(HostBackend.THREADS, 2)
                 .build();
         try (Communicator communicator = Communicator.onHost(MACHINE, config)) {
-            types.forEach(type -> check(type, communicator, reproducible));
+            types.forEach(type -> check(type, communicator));
         }
     }
 
-    private static void check(String type, Communicator communicator, Reproducible reproducible) {
+    private static void check(String type, Communicator communicator) {
         Random random = new Random(COUNTS.length);
         List<Key> keys = new ArrayList<>();
         List<List<MemorySegment>> arrays = new ArrayList<>();
@@ -97,10 +85,7 @@ class ReproducibleStoreTest {
                 arrays.add(Floats.random(communicator, count, random));
                 pulled.add(Floats.zeros(communicator, count));
                 exchanged.add(Floats.zeros(communicator, count));
-                expected.add(
-                        reproducible == Reproducible.EXACT
-                                ? Floats.roundedSum(arrays.getLast())
-                                : Floats.sumByRank(arrays.getLast()));
+                expected.add(Floats.reproducibleSum(arrays.getLast()));
                 store.init(Key.of(count), MemorySegment.ofArray(new float[count]), count, DataType.F32);
             }
             var _ = store.pushAll(keys, arrays, 0);

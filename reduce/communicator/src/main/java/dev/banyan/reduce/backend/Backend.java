@@ -99,17 +99,6 @@ public interface Backend extends AutoCloseable {
     Executable prepare(Schedule schedule, DataType type, ReduceOp op);
 
     /**
-     * Prepares a sum that is rounded once, as BANYAN_REPRODUCIBLE=exact asks. It allocates the scratch memory once.
-     *
-     * @throws UnsupportedOperationException if the backend cannot convert floats to fixed point
-     */
-    default Executable prepare(ExactSumRequest request) {
-        throw new UnsupportedOperationException(
-                "BANYAN_REPRODUCIBLE=exact needs a backend that converts floats to fixed" + " point, which " + name()
-                        + " cannot do yet; set it to 1, which sums in the order of ranks");
-    }
-
-    /**
      * Returns why NCCL cannot run a collective here. The first answer may take the time of loading NCCL and of making
      * its communicators: seconds.
      *

@@ -2,13 +2,11 @@ package dev.banyan.schedule.plan;
 
 import dev.banyan.config.Config;
 import dev.banyan.config.Setting;
-import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
 import dev.banyan.schedule.internal.algorithm.OneShotAlgorithm;
 import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
 import dev.banyan.schedule.internal.algorithm.Packings;
-import dev.banyan.schedule.internal.algorithm.RankOrderAlgorithm;
 import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
 import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
 import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
@@ -40,15 +38,12 @@ import org.slf4j.LoggerFactory;
  * at once.
  */
 public final class Algorithms {
-    /** Chooses the sums of floating-point numbers that do not depend on size, algorithm, chunks and fusion. */
-    public static final Setting<Reproducible> REPRODUCIBLE = Setting.of(
+    /** Chooses sums of floating-point numbers whose bits depend on the contributions alone. */
+    public static final Setting<Boolean> REPRODUCIBLE = Setting.flag(
             "BANYAN_REPRODUCIBLE",
-            "0, 1 or exact",
-            Reproducible::parse,
-            Reproducible.NO,
-            "Makes the bits of a reduction independent of the size, the algorithm, the chunks and the fusion: 1 sums"
-                    + " every element in the order of ranks; exact sums floats without rounding in between and rounds"
-                    + " once, which makes them independent of the number of processes, too.");
+            false,
+            "Makes sums and means of floats depend on the numbers alone: not on their order, the size, the algorithm,"
+                    + " the chunks, the fusion, the number of processes or the devices.");
     /** Makes single trees and multi-trees exact. */
     public static final Setting<Boolean> TREE_BACKTRACK = Setting.flag(
             "MXNET_KVSTORE_TREE_BACKTRACK",
@@ -114,11 +109,6 @@ public final class Algorithms {
     TreeAlgorithm get(AlgorithmConfig choice) {
         return made.computeIfAbsent(
                 new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
-    }
-
-    /** Returns the same algorithm, with the summation in the order of ranks if the setting asks for it. */
-    CollectiveAlgorithm ordered(TreeAlgorithm algorithm) {
-        return config.get(REPRODUCIBLE) == Reproducible.RANK_ORDER ? new RankOrderAlgorithm(algorithm) : algorithm;
     }
 
     /**

@@ -337,7 +337,7 @@ final class FastestChoice {
     private PlannedSchedule planned(AlgorithmConfig choice, CollectiveRequest request) {
         return new PlannedSchedule(
                 choice,
-                algorithms.ordered(algorithms.get(choice)).schedule(request),
+                algorithms.get(choice).schedule(request),
                 algorithms.links(choice, request));
     }
 

@@ -298,7 +298,7 @@ public final class Planner {
     public PlannedSchedule plan(AlgorithmConfig choice, CollectiveRequest request) {
         CollectiveRequest cut = ChunkLimit.checked(choice.cut(request), machine.size());
         return new PlannedSchedule(
-                choice, algorithms.ordered(algorithms.get(choice)).schedule(cut), algorithms.links(choice, request));
+                choice, algorithms.get(choice).schedule(cut), algorithms.links(choice, request));
     }
 
     /**
@@ -316,8 +316,7 @@ public final class Planner {
         if (hint.algorithm() == AlgorithmChoice.STAR && hint.hub() != 0) {
             return new PlannedSchedule(
                     AlgorithmConfig.of(AlgorithmChoice.STAR),
-                    algorithms
-                            .ordered(new StarAlgorithm(machine.size(), hint.hub()))
+                    new StarAlgorithm(machine.size(), hint.hub())
                             .schedule(ChunkLimit.checked(request, machine.size())),
                     List.of());
         }

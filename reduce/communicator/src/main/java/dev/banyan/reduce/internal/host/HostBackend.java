@@ -3,7 +3,6 @@ package dev.banyan.reduce.internal.host;
 import dev.banyan.config.Setting;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.Completion;
-import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.StepListener;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -12,6 +11,8 @@ import dev.banyan.reduce.internal.code.HostCompiler;
 import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.reduce.internal.loop.LoopReadiness;
 import dev.banyan.reduce.internal.loop.LoopWarmup;
+import dev.banyan.reduce.internal.sum.FusedSums;
+import dev.banyan.reduce.internal.sum.SumRequest;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Platform;
@@ -38,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * <p>Safe for use from any thread. Different executables may run at the same time; the workers then help
  * the first of them.
  */
-public final class HostBackend implements Backend {
+public final class HostBackend implements Backend, FusedSums {
     /** The number of threads that a host backend, or the engine of a store, works with. */
     public static final Setting<Integer> THREADS = Setting.wholeNumber(
                     "BANYAN_THREADS",
@@ -191,8 +192,8 @@ public final class HostBackend implements Backend {
     }
 
     @Override
-    public Executable prepare(ExactSumRequest request) {
-        return new HostExactSum(request, ranks, pool, timeout);
+    public Executable prepare(SumRequest request) {
+        return new HostSum(request, ranks, pool, timeout);
     }
 
     /** Runs the updates on the calling thread. */

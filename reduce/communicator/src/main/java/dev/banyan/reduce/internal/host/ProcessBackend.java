@@ -3,7 +3,6 @@ package dev.banyan.reduce.internal.host;
 import dev.banyan.reduce.backend.Backend;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
-import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.BackendArguments;
@@ -11,6 +10,8 @@ import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.code.BlockExecutable;
 import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.reduce.internal.processes.Job;
+import dev.banyan.reduce.internal.sum.FusedSums;
+import dev.banyan.reduce.internal.sum.SumRequest;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Platform;
@@ -36,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use from any thread; one executable runs at a time.
  */
-public final class ProcessBackend implements Backend {
+public final class ProcessBackend implements Backend, FusedSums {
     private final Job job;
     private final HostBackend blocks;
     private final Duration timeout;
@@ -164,10 +165,10 @@ public final class ProcessBackend implements Backend {
     }
 
     @Override
-    public Executable prepare(ExactSumRequest request) {
+    public Executable prepare(SumRequest request) {
         return executable(
                 (BlockExecutable) blocks.prepare(request),
-                "exact " + request.collective().label(),
+                "reproducible " + request.collective().label(),
                 request.toString(),
                 sizes(request.collective(), request.count(), request.type(), request.inPlace()),
                 request.inPlace());

@@ -24,9 +24,6 @@ import java.util.stream.Collectors;
  *
  * <p>An allreduce's way down needs no further dependencies: what it overwrites was read by a step on which the root's
  * result depends.
- *
- * <p>In the {@link SummationOrder#OF_RANKS order of ranks} there are no partial results: the root reads every
- * device's input itself.
  */
 final class Lowering {
     private final String name;
@@ -34,7 +31,6 @@ final class Lowering {
     private final CollectiveRequest request;
     private final Collective collective;
     private final long[] scratch;
-    private SummationOrder order = SummationOrder.OF_TREES;
     private final List<List<Chunk>> slices = new ArrayList<>();
 
     Lowering(String name, int ranks, CollectiveRequest request) {
@@ -53,10 +49,8 @@ final class Lowering {
      * Returns the schedule.
      *
      * @param trees as {@link TreeAlgorithm#trees} says
-     * @param summation the order of summation
      */
-    Schedule lower(List<PackedTree> trees, SummationOrder summation) {
-        order = summation;
+    Schedule lower(List<PackedTree> trees) {
         long bytes = Math.multiplyExact(request.count(), (long) request.elementBytes());
         if (collective == Collective.ALL_REDUCE) {
             addBlock(trees, 0, 0);
@@ -206,10 +200,7 @@ final class Lowering {
 
         List<Step> steps() {
             if (collective.reduces()) {
-                switch (order) {
-                    case OF_TREES -> reduceUp();
-                    case OF_RANKS -> reduceAtRoot();
-                }
+                reduceUp();
             }
             if (collective != Collective.REDUCE && collective != Collective.REDUCE_SCATTER) {
                 broadcastDown();
@@ -238,25 +229,6 @@ final class Lowering {
             }
             if (ranks == 1) {
                 copyInputOfRoot();
-            }
-        }
-
-        /**
-         * Combines all inputs in one step; through scratch memory if the result's place is an input that is not the
-         * first.
-         */
-        private void reduceAtRoot() {
-            int root = tree.root();
-            if (ranks == 1) {
-                copyInputOfRoot();
-                return;
-            }
-            Location result = new Location(root, Space.OUTPUT, output);
-            if (request.inPlace() && root != 0) {
-                emit(List.of(held), new Location(root, Space.SCRATCH, allocateScratch(root, bytes)), List.of());
-                emit(List.of(held[root]), result, List.of(ready[root]));
-            } else {
-                emit(List.of(held), result, List.of());
             }
         }
 

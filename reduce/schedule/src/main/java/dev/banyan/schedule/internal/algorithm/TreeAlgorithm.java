@@ -21,6 +21,6 @@ public interface TreeAlgorithm extends CollectiveAlgorithm {
     @Override
     default Schedule schedule(CollectiveRequest request) {
         return new Lowering(name(), ranks(), request)
-                .lower(trees(request.collective(), request.root()), SummationOrder.OF_TREES);
+                .lower(trees(request.collective(), request.root()));
     }
 }

@@ -10,7 +10,6 @@ import dev.banyan.schedule.ScheduleProof;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.internal.algorithm.CollectiveAlgorithm;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
-import dev.banyan.schedule.internal.algorithm.RankOrderAlgorithm;
 import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
 import dev.banyan.schedule.internal.algorithm.Samples;
 import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
@@ -152,10 +151,10 @@ class ProgramCompilerTest {
         }
     }
 
-    /** In the order of ranks the root reads all inputs: one move sends each. */
+    /** The root of a star reads all inputs: one move sends each. */
     @Test
-    void aStarOfRanksSendsInputsByMovesOfTheirOwn() {
-        Schedule schedule = new RankOrderAlgorithm(new StarAlgorithm(4))
+    void aStarSendsInputsByMovesOfTheirOwn() {
+        Schedule schedule = new StarAlgorithm(4)
                 .schedule(new CollectiveRequest(Collective.REDUCE, 1, 1000, 4, false, Long.MAX_VALUE));
         Lane lane = ProgramCompiler.compile(schedule, Long.MAX_VALUE).lanes().getFirst();
         assertThat(lane.moves()).hasSize(4);

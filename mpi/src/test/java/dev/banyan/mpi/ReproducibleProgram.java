@@ -7,8 +7,9 @@ import dev.banyan.kvstore.KVStore;
 import dev.banyan.kvstore.Key;
 import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.internal.host.ExactSum;
 import dev.banyan.reduce.internal.host.HostBackend;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.reduce.internal.sum.SumBlock;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
@@ -21,9 +22,9 @@ import java.util.stream.IntStream;
 
 /**
  * Devices, dealt out to the processes: every process has the bits that one process computes from all inputs. Run with
- * BANYAN_REPRODUCIBLE=exact.
+ * BANYAN_REPRODUCIBLE=1.
  */
-final class ExactProgram {
+final class ReproducibleProgram {
     /** Several processes have the same number of devices each, or different ones. */
     private static final List<Integer> DEVICES = List.of(8, 7);
 
@@ -34,13 +35,13 @@ final class ExactProgram {
     private final World world;
     private long cases;
 
-    private ExactProgram(World world) {
+    private ReproducibleProgram(World world) {
         this.world = world;
     }
 
     /** Returns the number of cases that passed. */
     static long run(World world) {
-        ExactProgram program = new ExactProgram(world);
+        ReproducibleProgram program = new ReproducibleProgram(world);
         DEVICES.forEach(program::hierarchy);
         program.group();
         program.stores();
@@ -167,10 +168,10 @@ final class ExactProgram {
     /** Returns the sum of all arrays by one process. */
     private static MemorySegment sum(Arena arena, List<MemorySegment> all, int count, DataType type, ReduceOp op) {
         MemorySegment result = arena.allocate((long) count * type.bytes(), 8);
-        ExactSum sum = ExactSum.of(type, all.size(), op == ReduceOp.AVG);
-        for (int at = 0; at < count; at += ExactSum.BLOCK) {
+        SumBlock sum = new SumBlock(new ReproducibleSum(type, all.size(), op == ReduceOp.AVG));
+        for (int at = 0; at < count; at += SumBlock.LENGTH) {
             long offset = (long) at * type.bytes();
-            sum.begin(Math.min(ExactSum.BLOCK, count - at));
+            sum.begin(Math.min(SumBlock.LENGTH, count - at));
             all.forEach(array -> sum.look(array, offset));
             all.forEach(array -> sum.add(array, offset));
             sum.round();

@@ -1,4 +1,4 @@
-package dev.banyan.reduce.internal.host;
+package dev.banyan.reduce.internal.sum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,19 +7,19 @@ import static org.assertj.core.api.Assertions.fail;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.internal.host.ExactOracle.Kind;
+import dev.banyan.reduce.internal.host.HostBackend;
+import dev.banyan.reduce.internal.sum.SumOracle.Kind;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -27,22 +27,22 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** With BANYAN_REPRODUCIBLE=exact every collective gives the bits of sums that are rounded once. */
-class ExactCollectivesTest {
+/** With BANYAN_REPRODUCIBLE=1 every collective gives the bits of reproducible sums. */
+class ReproducibleCollectivesTest {
     private static final int GUARD = 3;
 
     /** 5,000 elements of all kinds, so that several blocks and threads take part; a count of blocks that is odd. */
     @ParameterizedTest
     @CsvSource({"F32, 8, 5000", "F32, 3, 1025", "F16, 5, 3001", "BF16, 4, 3001", "F64, 4, 3001"})
     void allAlgorithmsChunksAndThreadsGiveTheSameBits(DataType type, int ranks, int count) {
-        ExactOracle oracle = new ExactOracle(type);
+        SumOracle oracle = new SumOracle(type);
         Random random = new Random(ranks);
         Kind[] kinds = Kind.values();
         int all = ranks * count;
         long[][] values = IntStream.range(0, all)
                 .mapToObj(i -> oracle.sample(kinds[i % kinds.length], ranks, random))
                 .toArray(long[][]::new);
-        long[][] expected = {sums(type, ranks, false, values), sums(type, ranks, true, values)};
+        long[][] expected = {sums(type, false, values), sums(type, true, values)};
         for (AlgorithmChoice algorithm : AlgorithmChoice.scheduled()) {
             for (long chunkBytes : new long[] {Long.MAX_VALUE, 4096}) {
                 try (Communicator communicator = communicator(algorithm, chunkBytes, ranks)) {
@@ -61,7 +61,7 @@ class ExactCollectivesTest {
 
     private static Communicator communicator(AlgorithmChoice algorithm, long chunkBytes, int ranks) {
         Config config = Config.builder()
-                .set(Algorithms.REPRODUCIBLE, Reproducible.EXACT)
+                .set(Algorithms.REPRODUCIBLE, true)
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                 .set(Planner.CHUNK_BYTES, chunkBytes)
                 .set(HostBackend.THREADS, chunkBytes == 4096 ? 1 : 3)
@@ -128,28 +128,9 @@ class ExactCollectivesTest {
         return input;
     }
 
-    /** Returns the sums of one thread and one process, which {@link ExactSumTest} compares with decimals. */
-    private static long[] sums(DataType type, int ranks, boolean mean, long[][] values) {
-        ExactSum sum = ExactSum.of(type, ranks, mean);
-        long[] sums = new long[values.length];
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment one = arena.allocate(8, 8);
-            for (int i = 0; i < values.length; i++) {
-                sum.begin(1);
-                for (long value : values[i]) {
-                    set(type, one, 0, value);
-                    sum.look(one, 0);
-                }
-                for (long value : values[i]) {
-                    set(type, one, 0, value);
-                    sum.add(one, 0);
-                }
-                sum.round();
-                sum.store(one, 0);
-                sums[i] = bits(type, one, 0);
-            }
-        }
-        return sums;
+    private static long[] sums(DataType type, boolean mean, long[][] values) {
+        SumOracle oracle = new SumOracle(type);
+        return Arrays.stream(values).mapToLong(sample -> oracle.defined(sample, mean)).toArray();
     }
 
     private static void set(DataType type, MemorySegment array, long index, long bits) {
@@ -192,8 +173,8 @@ class ExactCollectivesTest {
             List<MemorySegment> buffers = communicator.allocateAll(4);
             assertThatThrownBy(() -> communicator.allReduce(buffers, 1, DataType.F32, ReduceOp.PROD))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("products of F32 depend on their order, which BANYAN_REPRODUCIBLE=exact does not fix;"
-                            + " set it to 1 for them");
+                    .hasMessage("products of F32 depend on their order, so BANYAN_REPRODUCIBLE=1 does not allow them;"
+                            + " set it to 0 for them");
         }
     }
 }

@@ -1,13 +1,15 @@
-package dev.banyan.reduce.internal.host;
+package dev.banyan.reduce.internal.sum;
 
 import dev.banyan.schedule.type.DataType;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.math.MathContext;
+import java.math.RoundingMode;
 import java.util.Arrays;
 import java.util.Random;
 
-/** Floats as bits and as decimal numbers, and sums of them in decimals. */
-record ExactOracle(DataType type) {
+/** Floats as bits and as decimal numbers, and their sums, exact and as {@link ReproducibleSum} defines them, in decimals. */
+record SumOracle(DataType type) {
     /** Digits that tell any quotient by a small number from a tie. */
     private static final MathContext DIGITS = new MathContext(1500);
 
@@ -19,6 +21,8 @@ record ExactOracle(DataType type) {
         WIDE,
         /** Pairs that add up to nothing, and small ones between. */
         CANCELLING,
+        /** A great number, and others far below it. */
+        ONE_HUGE,
         /** Subnormal numbers. */
         TINY,
         /** Near the greatest number. */
@@ -80,6 +84,8 @@ record ExactOracle(DataType type) {
                     r % 2 == 1 && random.nextInt(4) > 0
                             ? sample[r - 1] ^ sign()
                             : number(negative, middle - random.nextInt(60), random);
+                case ONE_HUGE ->
+                    number(negative, r == 0 ? most - random.nextInt(2) : random.nextLong(most + 1), random);
                 case TINY -> number(negative, random.nextInt(8) / 7, random);
                 case HUGE -> number(random.nextInt(4) == 0, most - random.nextInt(2), random);
                 case ZEROS ->
@@ -129,8 +135,8 @@ record ExactOracle(DataType type) {
         return mean ? sum.divide(BigDecimal.valueOf(values.length), DIGITS) : sum;
     }
 
-    /** Returns the bits that IEEE 754 gives the sum or mean if it is rounded once. */
-    long rounded(long[] values, boolean mean) {
+    /** Returns the bits of the sum or mean, by the definition. */
+    long defined(long[] values, boolean mean) {
         boolean nan = Arrays.stream(values).anyMatch(this::isNan);
         boolean up = Arrays.stream(values).anyMatch(value -> value == infinity());
         boolean down = Arrays.stream(values).anyMatch(value -> value == (infinity() | sign()));
@@ -140,11 +146,43 @@ record ExactOracle(DataType type) {
         if (up || down) {
             return down ? infinity() | sign() : infinity();
         }
-        BigDecimal sum = sum(values, mean);
-        if (sum.signum() == 0) {
-            return Arrays.stream(values).allMatch(value -> value == sign()) ? sign() : 0;
+        int power = power(values);
+        BigDecimal integers = Arrays.stream(values)
+                .mapToObj(value -> scaled(number(value), power).setScale(0, RoundingMode.HALF_EVEN))
+                .reduce(BigDecimal.ZERO, BigDecimal::add);
+        BigDecimal sum = scaled(integers, -power);
+        return bits(mean ? sum.divide(BigDecimal.valueOf(values.length), DIGITS) : sum);
+    }
+
+    /** Returns the bits of a number that is rounded to the type. */
+    long bits(BigDecimal number) {
+        return number.signum() == 0 ? 0 : rounded(number.abs()) | (number.signum() < 0 ? sign() : 0);
+    }
+
+    private static BigDecimal scaled(BigDecimal number, int power) {
+        return number.multiply((power < 0 ? new BigDecimal("0.5") : BigDecimal.TWO).pow(Math.abs(power)));
+    }
+
+    /** Returns the logarithm of the number by which values are multiplied. */
+    int power(long[] values) {
+        int guard = BigInteger.valueOf(values.length - 1L).bitLength();
+        int greatest = Arrays.stream(values)
+                .mapToInt(value -> type == DataType.F64
+                        ? Math.getExponent(number(value).doubleValue())
+                        : Math.max(Float.MIN_EXPONENT, Math.getExponent(number(value).floatValue())))
+                .max()
+                .orElseThrow();
+        if (type == DataType.F64) {
+            int steps = Math.max(0, greatest + 1023 - 7) / 8;
+            return 62 - guard - (8 * steps + 14 - 1023);
         }
-        return rounded(sum.abs()) | (sum.signum() < 0 ? sign() : 0);
+        return (values.length <= 16 ? 30 : 62) - guard - greatest;
+    }
+
+    /** Returns the greatest error that the definition leaves before the last rounding of a sum. */
+    BigDecimal bound(long[] values) {
+        int inexact = type == DataType.F64 ? values.length : values.length - 1;
+        return scaled(BigDecimal.valueOf(inexact), -power(values) - 1);
     }
 
     /** Finds the greatest value that is not above a positive number, and takes it or the next one. */
@@ -168,15 +206,5 @@ record ExactOracle(DataType type) {
     BigDecimal unit(long value) {
         long first = Math.max(1, exponent(value)) << fractionBits();
         return number(first | 1).subtract(number(first));
-    }
-
-    /** Returns the binades from the greatest exponent of some finite values to the least of those that are not 0. */
-    long window(long[] values) {
-        long[] exponents = Arrays.stream(values)
-                .filter(value -> (value & ~sign()) != 0)
-                .map(value -> Math.max(1, exponent(value)))
-                .toArray();
-        return Arrays.stream(exponents).max().orElse(0)
-                - Arrays.stream(exponents).min().orElse(0);
     }
 }

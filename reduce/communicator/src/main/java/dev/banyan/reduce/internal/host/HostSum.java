@@ -1,8 +1,10 @@
 package dev.banyan.reduce.internal.host;
 
-import dev.banyan.reduce.backend.ExactSumRequest;
 import dev.banyan.reduce.internal.WorkerPool;
 import dev.banyan.reduce.internal.code.BlockExecutable;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.reduce.internal.sum.SumBlock;
+import dev.banyan.reduce.internal.sum.SumRequest;
 import dev.banyan.schedule.type.Collective;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -10,18 +12,18 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Sums that are rounded once. Any rank's memory is within reach of every thread, so no schedule moves exponents and
- * fixed point between ranks: a thread takes a block of elements, reads it of all ranks, and writes it where it is
+ * Reproducible sums. Any rank's memory is within reach of every thread, so no schedule moves codes and integers between
+ * ranks: a thread takes a block of elements, reads it of all ranks, and writes it where it is
  * wanted.
  */
-final class HostExactSum extends BlockExecutable {
+final class HostSum extends BlockExecutable {
     private static final int BLOCKS_PER_LOOK = 1;
     /** Bytes to read for which one more thread is woken. */
     private static final long BYTES_PER_HELPER = 128 << 10;
 
-    private final ExactSumRequest request;
+    private final SumRequest request;
     /** One for each thread that may take part, the caller's first. */
-    private final ExactSum[] sums;
+    private final SumBlock[] sums;
 
     private final long sectionBlocks;
     private final long blocks;
@@ -31,17 +33,18 @@ final class HostExactSum extends BlockExecutable {
     private final MemorySegment[] sources;
     private final MemorySegment[] targets;
 
-    HostExactSum(ExactSumRequest request, int ranks, WorkerPool pool, Duration timeout) {
+    HostSum(SumRequest request, int ranks, WorkerPool pool, Duration timeout) {
         super(ranks, pool, timeout, BLOCKS_PER_LOOK);
         this.request = request;
+        ReproducibleSum sum = new ReproducibleSum(request.type(), ranks, request.mean());
         int sections = request.collective() == Collective.REDUCE_SCATTER ? ranks : 1;
-        sectionBlocks = Math.ceilDiv(request.count(), ExactSum.BLOCK);
+        sectionBlocks = Math.ceilDiv(request.count(), SumBlock.LENGTH);
         blocks = sections * sectionBlocks;
         read = (long) sections * ranks * request.count() * request.type().bytes();
         int helpers = Math.clamp(Math.min(blocks - 1, read / BYTES_PER_HELPER), 0, pool.helpers());
         sums = IntStream.rangeClosed(0, helpers)
-                .mapToObj(_ -> ExactSum.of(request.type(), ranks, request.mean()))
-                .toArray(ExactSum[]::new);
+                .mapToObj(_ -> new SumBlock(sum))
+                .toArray(SumBlock[]::new);
         sources = new MemorySegment[ranks];
         targets = new MemorySegment[ranks];
         end();
@@ -76,12 +79,12 @@ final class HostExactSum extends BlockExecutable {
 
     @Override
     public void runBlock(int participant, long block) {
-        ExactSum sum = sums[participant];
+        SumBlock sum = sums[participant];
         int section = (int) (block / sectionBlocks);
         int bytes = request.type().bytes();
-        long first = block % sectionBlocks * ExactSum.BLOCK;
+        long first = block % sectionBlocks * SumBlock.LENGTH;
         long start = (section * request.count() + first) * bytes;
-        sum.begin((int) Math.min(ExactSum.BLOCK, request.count() - first));
+        sum.begin((int) Math.min(SumBlock.LENGTH, request.count() - first));
         for (MemorySegment source : sources) {
             sum.look(source, start);
         }

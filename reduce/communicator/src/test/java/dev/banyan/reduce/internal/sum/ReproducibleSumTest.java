@@ -1,16 +1,15 @@
-package dev.banyan.reduce.internal.host;
+package dev.banyan.reduce.internal.sum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.banyan.reduce.internal.host.ExactOracle.Kind;
+import dev.banyan.reduce.internal.sum.SumOracle.Kind;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigDecimal;
-import java.math.MathContext;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -22,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Sums that are rounded once, against decimal numbers. */
-class ExactSumTest {
+/** Reproducible sums, against decimal numbers. */
+class ReproducibleSumTest {
     private static final Arena ARENA = Arena.ofAuto();
 
     /** All kinds of inputs in one block for each. */
@@ -45,7 +44,7 @@ class ExactSumTest {
         "F64, 64, 4",
         "F64, 1000, 4"
     })
-    void sumsAreRoundedOnceAndWithinTheBoundOutsideTheWindow(DataType type, int contributions, int samples) {
+    void sumsAreThoseOfTheDefinition(DataType type, int contributions, int samples) {
         check(type, contributions, samples);
     }
 
@@ -68,20 +67,13 @@ class ExactSumTest {
         "F64, 64, 20",
         "F64, 1000, 4"
     })
-    void manySumsAreRoundedOnceAndWithinTheBoundOutsideTheWindow(DataType type, int contributions, int samples) {
+    void manySumsAreThoseOfTheDefinition(DataType type, int contributions, int samples) {
         check(type, contributions, samples);
     }
 
     private static void check(DataType type, int contributions, int samples) {
-        ExactOracle oracle = new ExactOracle(type);
+        SumOracle oracle = new SumOracle(type);
         Random random = new Random(contributions);
-        int guard = Integer.SIZE - Integer.numberOfLeadingZeros(contributions - 1);
-        int window = switch (type) {
-            case F32 -> 38 - guard;
-            case BF16 -> 54 - guard;
-            case F64 -> 56 - 2 * guard;
-            default -> Integer.MAX_VALUE;
-        };
         for (Kind kind : Kind.values()) {
             long[][] values = IntStream.range(0, samples)
                     .mapToObj(_ -> oracle.sample(kind, contributions, random))
@@ -89,41 +81,38 @@ class ExactSumTest {
             for (boolean mean : new boolean[] {false, true}) {
                 long[] sums = sums(type, mean, values, 1);
                 for (int i = 0; i < samples; i++) {
-                    boolean finite = Arrays.stream(values[i]).allMatch(oracle::isFinite);
-                    if (finite && oracle.window(values[i]) > window) {
-                        checkBound(oracle, values[i], mean, guard, sums[i]);
-                    } else {
-                        assertThat(sums[i])
-                                .as("%s of %s, %s, mean %s", kind, Arrays.toString(values[i]), type, mean)
-                                .isEqualTo(oracle.rounded(values[i], mean));
+                    assertThat(sums[i])
+                            .as("%s of %s, %s, mean %s", kind, Arrays.toString(values[i]), type, mean)
+                            .isEqualTo(oracle.defined(values[i], mean));
+                    if (!mean && oracle.isFinite(sums[i])) {
+                        checkBound(oracle, values[i], sums[i]);
                     }
                 }
             }
         }
     }
 
-    private static void checkBound(ExactOracle oracle, long[] values, boolean mean, int guard, long sum) {
-        int power = oracle.type() == DataType.F64 ? 108 - 2 * guard : 62 - guard;
-        if (!oracle.isFinite(sum)) {
-            assertThat(sum).isEqualTo(oracle.rounded(values, mean));
-            return;
-        }
-        BigDecimal greatest = Arrays.stream(values)
-                .mapToObj(value -> oracle.number(value).abs())
-                .max(BigDecimal::compareTo)
-                .orElseThrow();
-        BigDecimal cut = greatest.multiply(BigDecimal.valueOf(values.length - 1L))
-                .divide(BigDecimal.TWO.pow(power))
-                .divide(BigDecimal.valueOf(mean ? values.length : 1), new MathContext(1500));
-        BigDecimal error = oracle.number(sum).subtract(oracle.sum(values, mean)).abs();
-        assertThat(error).isLessThanOrEqualTo(cut.add(oracle.unit(sum).divide(BigDecimal.TWO)));
+    private static void checkBound(SumOracle oracle, long[] values, long sum) {
+        BigDecimal error = oracle.number(sum).subtract(oracle.sum(values, false)).abs();
+        assertThat(error)
+                .isLessThanOrEqualTo(oracle.bound(values).add(oracle.unit(sum).divide(BigDecimal.TWO)));
+    }
+
+    /** The Javadoc's bound in units in the last place of the greatest contribution. */
+    @ParameterizedTest
+    @CsvSource({"2, 0.0078125", "4, 0.046875", "8, 0.21875", "16, 0.9375"})
+    void theBoundOfF32IsLessThanAUnitOfTheGreatestContribution(int contributions, BigDecimal units) {
+        SumOracle oracle = new SumOracle(DataType.F32);
+        long[] values = new long[contributions];
+        Arrays.fill(values, bits(1.5f));
+        assertThat(oracle.bound(values)).isEqualByComparingTo(oracle.unit(bits(1.5f)).multiply(units));
     }
 
     /** Neither the order of inputs nor how many processes hold them. */
     @ParameterizedTest
     @CsvSource({"F32, 2000", "F16, 300", "BF16, 300", "F64, 300"})
     void noOrderAndNoNumberOfProcessesChangesABit(DataType type, int samples) {
-        ExactOracle oracle = new ExactOracle(type);
+        SumOracle oracle = new SumOracle(type);
         Random random = new Random(5);
         Kind[] kinds = Kind.values();
         long[][] values = IntStream.range(0, samples)
@@ -140,55 +129,7 @@ class ExactSumTest {
         }
     }
 
-    /** Any order of additions of floats is at least as far from the sum, where exponents lie within the window. */
-    @Test
-    void noOrderOfFloatsComesNearerInsideTheWindow() {
-        ExactOracle oracle = new ExactOracle(DataType.F32);
-        Random random = new Random(6);
-        for (Kind kind : List.of(Kind.ALIKE, Kind.CANCELLING, Kind.TINY)) {
-            long[][] values = IntStream.range(0, 100)
-                    .mapToObj(_ -> oracle.sample(kind, 6, random))
-                    .filter(sample -> oracle.window(sample) <= 35)
-                    .toArray(long[][]::new);
-            long[] sums = sums(DataType.F32, false, values, 1);
-            for (int i = 0; i < values.length; i++) {
-                BigDecimal sum = oracle.sum(values[i], false);
-                if (!oracle.isFinite(sums[i])) {
-                    continue;
-                }
-                BigDecimal error = oracle.number(sums[i]).subtract(sum).abs();
-                List<Long> order =
-                        new ArrayList<>(Arrays.stream(values[i]).boxed().toList());
-                for (int t = 0; t < 20; t++) {
-                    Collections.shuffle(order, random);
-                    float total = 0;
-                    for (long value : order) {
-                        total += Float.intBitsToFloat((int) value);
-                    }
-                    if (Float.isFinite(total)) {
-                        assertThat(error)
-                                .isLessThanOrEqualTo(
-                                        new BigDecimal(total).subtract(sum).abs());
-                    }
-                }
-            }
-        }
-    }
-
-    /** The class of inputs on which a lucky order of floats is better: 1 is 40 binades below what cancels. */
-    @Test
-    void whatLiesFarBelowNumbersThatCancelIsLost() {
-        ExactOracle oracle = new ExactOracle(DataType.F32);
-        long huge = Float.floatToRawIntBits(0x1p62f);
-        long one = Float.floatToRawIntBits(1);
-        long[][] values = {{huge, huge | 0x80000000L, one, 0, 0, 0, 0, 0}};
-        assertThat(oracle.number(sums(DataType.F32, false, values, 1)[0])).isEqualTo(BigDecimal.ZERO);
-        values[0][0] = Float.floatToRawIntBits(0x1p58f);
-        values[0][1] = values[0][0] | 0x80000000L;
-        assertThat(sums(DataType.F32, false, values, 1)[0]).isEqualTo(one);
-    }
-
-    /** The example of docs/kvstore.md. */
+    /** The example of docs/reproducible.md. */
     @Test
     void oneIsLeftOfOneBetweenTwoThatCancel() {
         long[][] values = {{bits(1e8f), bits(1), bits(-1e8f)}};
@@ -202,12 +143,12 @@ class ExactSumTest {
 
     @Test
     void onlyFloatsAreSummedSo() {
-        assertThat(ExactSum.covers(DataType.F16, ReduceOp.AVG)).isTrue();
-        assertThat(ExactSum.covers(DataType.I32, ReduceOp.SUM)).isFalse();
-        assertThat(ExactSum.covers(DataType.F32, ReduceOp.MAX)).isFalse();
-        assertThatThrownBy(() -> ExactSum.of(DataType.I8, 2, false))
+        assertThat(ReproducibleSum.covers(DataType.F16, ReduceOp.AVG)).isTrue();
+        assertThat(ReproducibleSum.covers(DataType.I32, ReduceOp.SUM)).isFalse();
+        assertThat(ReproducibleSum.covers(DataType.F32, ReduceOp.MAX)).isFalse();
+        assertThatThrownBy(() -> new ReproducibleSum(DataType.I8, 2, false))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("exact sums of 2 numbers of I8; give floats, and 1 to 16777216 of them");
+                .hasMessage("reproducible sums of 2 numbers of I8; give floats, and 1 to 1048576 of them");
     }
 
     /** Sums samples block by block, by so many processes. */
@@ -215,23 +156,24 @@ class ExactSumTest {
         int contributions = values[0].length;
         long[] sums = new long[values.length];
         // One element behind where vectors begin.
-        MemorySegment array = ARENA.allocate((ExactSum.BLOCK + 1L) * type.bytes(), 8);
-        MemorySegment codes = ARENA.allocate(ExactSum.BLOCK);
-        List<ExactSum> parts = IntStream.range(0, processes)
-                .mapToObj(_ -> ExactSum.of(type, contributions, mean))
+        MemorySegment array = ARENA.allocate((SumBlock.LENGTH + 1L) * type.bytes(), 8);
+        MemorySegment codes = ARENA.allocate(SumBlock.LENGTH);
+        ReproducibleSum sum = new ReproducibleSum(type, contributions, mean);
+        boolean wide = sum.integers() == DataType.I64;
+        List<SumBlock> parts = IntStream.range(0, processes)
+                .mapToObj(_ -> new SumBlock(sum))
                 .toList();
-        MemorySegment words =
-                ARENA.allocate((long) ExactSum.BLOCK * parts.getFirst().words() * 8, 8);
-        for (int at = 0; at < values.length; at += ExactSum.BLOCK) {
+        MemorySegment integers = ARENA.allocate((long) SumBlock.LENGTH * Long.BYTES, Long.BYTES);
+        for (int at = 0; at < values.length; at += SumBlock.LENGTH) {
             int first = at;
-            int length = Math.min(ExactSum.BLOCK, values.length - at);
+            int length = Math.min(SumBlock.LENGTH, values.length - at);
             parts.forEach(part -> part.begin(length));
             for (int r = 0; r < contributions; r++) {
                 fill(type, array, values, first, length, r);
                 parts.get(r % processes).look(array, type.bytes());
             }
             int[] greatest = new int[length];
-            for (ExactSum part : parts) {
+            for (SumBlock part : parts) {
                 part.getCodes(codes);
                 for (int i = 0; i < length; i++) {
                     greatest[i] = Math.max(greatest[i], Byte.toUnsignedInt(codes.get(ValueLayout.JAVA_BYTE, i)));
@@ -245,16 +187,24 @@ class ExactSumTest {
                 fill(type, array, values, first, length, r);
                 parts.get(r % processes).add(array, type.bytes());
             }
-            long[] total = new long[length * parts.getFirst().words()];
-            for (ExactSum part : parts) {
-                part.getWords(words);
-                for (int w = 0; w < total.length; w++) {
-                    total[w] += words.getAtIndex(ValueLayout.JAVA_LONG, w);
+            long[] total = new long[length];
+            for (SumBlock part : parts) {
+                part.getIntegers(integers);
+                for (int i = 0; i < length; i++) {
+                    total[i] += wide
+                            ? integers.getAtIndex(ValueLayout.JAVA_LONG, i)
+                            : integers.getAtIndex(ValueLayout.JAVA_INT, i);
                 }
             }
-            MemorySegment.copy(total, 0, words, ValueLayout.JAVA_LONG, 0, total.length);
+            for (int i = 0; i < length; i++) {
+                if (wide) {
+                    integers.setAtIndex(ValueLayout.JAVA_LONG, i, total[i]);
+                } else {
+                    integers.setAtIndex(ValueLayout.JAVA_INT, i, Math.toIntExact(total[i]));
+                }
+            }
             if (processes > 1) {
-                parts.getFirst().setWords(words);
+                parts.getFirst().setIntegers(integers);
             }
             parts.getFirst().round();
             parts.getFirst().store(array, type.bytes());

@@ -1,0 +1,159 @@
+package dev.banyan.reduce;
+
+import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CallerStreams;
+import dev.banyan.reduce.backend.Completion;
+import dev.banyan.reduce.backend.Executable;
+import dev.banyan.reduce.backend.RankRange;
+import dev.banyan.reduce.internal.CloseAll;
+import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.reduce.internal.sum.SumPass;
+import dev.banyan.reduce.internal.sum.SumPasses;
+import dev.banyan.reduce.internal.sum.SumRequest;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.plan.AlgorithmHint;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reproducible sum on devices with memory of their own: an allreduce finds the greatest codes, a reduction of integers
+ * adds them up, and each device makes codes, integers and results of its own numbers.
+ */
+final class PassedSum implements Executable {
+    private final SumRequest request;
+    private final ReproducibleSum sum;
+    private final int ranks;
+    private final RankRange held;
+    private final SumPasses passes;
+    private final SumMemory memory;
+    private final Executable greatest;
+    private final Executable total;
+
+    PassedSum(
+            SumRequest request,
+            int ranks,
+            RankRange held,
+            Backend backend,
+            SumPasses passes,
+            SumMemory memory,
+            Planner planner,
+            AlgorithmHint hint,
+            long chunkBytes) {
+        this.request = request;
+        this.ranks = ranks;
+        this.held = held;
+        this.passes = passes;
+        this.memory = memory;
+        sum = new ReproducibleSum(request.type(), ranks, request.mean());
+        greatest = backend.prepare(
+                planner.plan(
+                                new CollectiveRequest(
+                                        Collective.ALL_REDUCE, -1, elements(), DataType.U8.bytes(), true, chunkBytes),
+                                hint)
+                        .schedule(),
+                DataType.U8,
+                ReduceOp.MAX);
+        total = backend.prepare(
+                planner.plan(
+                                new CollectiveRequest(
+                                        request.collective(),
+                                        request.root(),
+                                        request.count(),
+                                        sum.integers().bytes(),
+                                        true,
+                                        chunkBytes),
+                                hint)
+                        .schedule(),
+                sum.integers(),
+                ReduceOp.SUM);
+    }
+
+    /** Returns how many numbers each rank gives. */
+    private long elements() {
+        return request.collective().inputElements(request.count(), ranks);
+    }
+
+    @Override
+    public void run(MemorySegment[] inputs, MemorySegment[] outputs) {
+        CompletableFuture<Void> run = new CompletableFuture<>();
+        start(inputs, outputs, null, Completion.of(run));
+        poll(run);
+        Completions.join(run);
+    }
+
+    @Override
+    public void start(
+            MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
+        MemorySegment[] sources = request.inPlace() ? outputs : inputs;
+        MemorySegment[] codes = memory.codes(elements());
+        MemorySegment[] integers = memory.integers(elements() * sum.integers().bytes());
+        AllEnded all = new AllEnded(completion);
+        all.begin(ended -> passes.start(ofAll(SumPass.Stage.CODES, sources, codes, integers), streams, ended));
+        all.begin(ended -> greatest.start(codes, codes, streams, ended));
+        all.begin(ended -> passes.start(ofAll(SumPass.Stage.INTEGERS, sources, codes, integers), streams, ended));
+        all.begin(ended -> total.start(integers, integers, streams, ended));
+        all.begin(ended -> passes.start(results(outputs, codes, integers), streams, ended));
+        all.ended(null);
+    }
+
+    private List<SumPass> ofAll(
+            SumPass.Stage stage, MemorySegment[] values, MemorySegment[] codes, MemorySegment[] integers) {
+        return IntStream.range(held.first(), held.first() + held.count())
+                .mapToObj(rank ->
+                        new SumPass(stage, sum, rank, values[rank], codes[rank], integers[rank], elements()))
+                .toList();
+    }
+
+    private List<SumPass> results(MemorySegment[] outputs, MemorySegment[] codes, MemorySegment[] integers) {
+        if (request.collective() != Collective.REDUCE_SCATTER) {
+            return ofAll(SumPass.Stage.RESULTS, outputs, codes, integers).stream()
+                    .filter(pass -> request.collective() == Collective.ALL_REDUCE || pass.rank() == request.root())
+                    .toList();
+        }
+        return IntStream.range(held.first(), held.first() + held.count())
+                .mapToObj(rank -> {
+                    long first = rank * request.count();
+                    long bytes = request.type().bytes();
+                    MemorySegment values = request.inPlace()
+                            ? outputs[rank].asSlice(first * bytes, request.count() * bytes)
+                            : outputs[rank];
+                    return new SumPass(
+                            SumPass.Stage.RESULTS,
+                            sum,
+                            rank,
+                            values,
+                            codes[rank].asSlice(first),
+                            integers[rank].asSlice(first * sum.integers().bytes()),
+                            request.count());
+                })
+                .toList();
+    }
+
+    @Override
+    public void poll(Future<?> ended) {
+        total.poll(ended);
+    }
+
+    @Override
+    public void abort() {
+        greatest.abort();
+        total.abort();
+    }
+
+    @Override
+    public void close() {
+        CloseAll all = new CloseAll();
+        all.close(greatest::close);
+        all.close(total::close);
+        all.throwFailure();
+    }
+}

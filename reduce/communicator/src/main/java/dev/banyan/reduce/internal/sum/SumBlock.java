@@ -1,0 +1,259 @@
+package dev.banyan.reduce.internal.sum;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import dev.banyan.reduce.internal.kernel.BrainFloat;
+import dev.banyan.reduce.internal.kernel.HalfFloat;
+import dev.banyan.schedule.type.DataType;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/**
+ * Computes {@linkplain ReproducibleSum reproducible sums} in host memory, a block of elements at a time:
+ *
+ * <ol>
+ *   <li>{@link #begin}, then {@link #look} at every input: it keeps the greatest code of each element. Codes of several
+ *       processes combine by their maximum.
+ *   <li>{@link #add} every input. The integers of several processes combine by their sums.
+ *   <li>{@link #round} once, then {@link #store} to every output.
+ * </ol>
+ *
+ * <p>Loops run over heap arrays, which the JIT vectorises. It serves one thread at a time.
+ */
+public final class SumBlock {
+    /** The greatest number of elements of a block. Some 40 KiB of arrays. */
+    public static final int LENGTH = 1024;
+
+    /** Adding and subtracting it rounds a double of less than 2^51 to an integer. */
+    private static final double TO_INTEGER = 0x1.8p52;
+
+    private final ReproducibleSum sum;
+    private final DataType type;
+    private final boolean isNarrow;
+    private final boolean isDouble;
+    /** By codes: the power of two of the definition and its inverse. */
+    private final double[] scales = new double[ReproducibleSum.SPECIAL + 1];
+
+    private final double[] units = new double[ReproducibleSum.SPECIAL + 1];
+    /**
+     * The codes, and behind them the bits of an input. They are one array, as are the integers and scales, since the
+     * JIT vectorises no loop that writes one of several arrays of the same type.
+     */
+    private final int[] codes = new int[2 * LENGTH];
+    /** 32-bit integers, which are exact as doubles, and behind them the elements' scales. */
+    private final double[] narrow;
+
+    private final long[] wide;
+    private final float[] values = new float[LENGTH];
+    private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
+    private final double[] doubles;
+    private final short[] bits;
+
+    private int elements;
+    private boolean placed;
+    private boolean special;
+
+    public SumBlock(ReproducibleSum sum) {
+        this.sum = sum;
+        type = sum.type();
+        isNarrow = sum.integers() == DataType.I32;
+        isDouble = type == DataType.F64;
+        narrow = new double[isNarrow ? 2 * LENGTH : 0];
+        wide = new long[isNarrow ? 0 : LENGTH];
+        doubles = new double[isDouble ? LENGTH : 0];
+        bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
+        for (int code = 0; code < ReproducibleSum.SPECIAL; code++) {
+            scales[code] = Math.scalb(1.0, sum.exponent(code));
+            units[code] = Math.scalb(1.0, -sum.exponent(code));
+        }
+    }
+
+    /** Begins a block of some elements, at most {@link #LENGTH}. */
+    public void begin(int blockElements) {
+        elements = blockElements;
+        placed = false;
+        Arrays.fill(codes, 0, elements, isDouble ? 0 : 1);
+        Arrays.fill(narrow, 0, isNarrow ? elements : 0, 0);
+        Arrays.fill(wide, 0, isNarrow ? 0 : elements, 0);
+    }
+
+    /**
+     * Works an input into the greatest codes.
+     *
+     * @param input native memory of any alignment
+     * @param offset of the block, in bytes
+     */
+    public void look(MemorySegment input, long offset) {
+        if (isDouble) {
+            for (int i = 0; i < elements; i++) {
+                long raw = input.get(JAVA_LONG_UNALIGNED, offset + (long) Long.BYTES * i);
+                codes[i] = Math.max(codes[i], sum.codeOf((int) (raw >>> 52) & 0x7ff));
+            }
+        } else if (type == DataType.F32) {
+            MemorySegment.copy(input, JAVA_INT_UNALIGNED, offset, codes, LENGTH, elements);
+            look(codes, elements);
+        } else {
+            load(input, offset);
+            MemorySegment.copy(valuesAsMemory, JAVA_INT_UNALIGNED, 0, codes, LENGTH, elements);
+            look(codes, elements);
+        }
+    }
+
+    private static void look(int[] codes, int elements) {
+        for (int i = 0; i < elements; i++) {
+            codes[i] = Math.max(codes[i], (codes[LENGTH + i] >>> 23) & ReproducibleSum.SPECIAL);
+        }
+    }
+
+    /** Loads values that are no doubles as floats. */
+    private void load(MemorySegment input, long offset) {
+        if (type == DataType.F32) {
+            MemorySegment.copy(input, JAVA_FLOAT_UNALIGNED, offset, values, 0, elements);
+            return;
+        }
+        MemorySegment.copy(input, JAVA_SHORT_UNALIGNED, offset, bits, 0, elements);
+        if (type == DataType.BF16) {
+            BrainFloat.widen(bits, values, elements);
+        } else {
+            HalfFloat.widen(bits, values, elements);
+        }
+    }
+
+    /**
+     * Adds an input at which {@link #look} has looked.
+     *
+     * @param input native memory of any alignment
+     * @param offset of the block, in bytes
+     */
+    public void add(MemorySegment input, long offset) {
+        if (!placed) {
+            place();
+        }
+        if (isDouble) {
+            MemorySegment.copy(input, JAVA_DOUBLE_UNALIGNED, offset, doubles, 0, elements);
+            for (int i = 0; i < elements; i++) {
+                wide[i] += sum.integer(doubles[i], codes[i]);
+            }
+            return;
+        }
+        load(input, offset);
+        if (!isNarrow) {
+            for (int i = 0; i < elements; i++) {
+                wide[i] += sum.integer(values[i], codes[i]);
+            }
+            return;
+        }
+        if (special) {
+            for (int i = 0; i < elements; i++) {
+                if (codes[i] == ReproducibleSum.SPECIAL) {
+                    narrow[i] += sum.count(values[i]);
+                    values[i] = 0;
+                }
+            }
+        }
+        add(values, narrow, elements);
+    }
+
+    private void place() {
+        placed = true;
+        special = false;
+        for (int i = 0; i < elements; i++) {
+            special |= codes[i] == ReproducibleSum.SPECIAL;
+        }
+        if (isNarrow) {
+            for (int i = 0; i < elements; i++) {
+                narrow[LENGTH + i] = scales[codes[i]];
+            }
+        }
+    }
+
+    private static void add(float[] values, double[] sums, int elements) {
+        for (int i = 0; i < elements; i++) {
+            sums[i] += (values[i] * sums[LENGTH + i] + TO_INTEGER) - TO_INTEGER;
+        }
+    }
+
+    /** Rounds the sums. */
+    public void round() {
+        if (type == DataType.F32 && isNarrow) {
+            // An integer of 31 bits over a small divisor, rounded to 53 bits, is never taken for a tie of 24 bits.
+            round(narrow, values, units, codes, sum.divisor(), elements);
+            if (!special) {
+                return;
+            }
+        }
+        for (int i = 0; i < elements; i++) {
+            if (type == DataType.F32 && isNarrow && codes[i] != ReproducibleSum.SPECIAL) {
+                continue;
+            }
+            long result = sum.result(isNarrow ? (long) narrow[i] : wide[i], codes[i]);
+            switch (type) {
+                case F64 -> doubles[i] = Double.longBitsToDouble(result);
+                case F32 -> values[i] = Float.intBitsToFloat((int) result);
+                default -> bits[i] = (short) result;
+            }
+        }
+    }
+
+    private static void round(
+            double[] sums, float[] values, double[] units, int[] codes, int divisor, int elements) {
+        for (int i = 0; i < elements; i++) {
+            values[i] = (float) (sums[i] / divisor * units[codes[i]]);
+        }
+    }
+
+    /**
+     * Writes the rounded sums.
+     *
+     * @param output native memory of any alignment
+     * @param offset of the block, in bytes
+     */
+    public void store(MemorySegment output, long offset) {
+        switch (type) {
+            case F64 -> MemorySegment.copy(doubles, 0, output, JAVA_DOUBLE_UNALIGNED, offset, elements);
+            case F32 -> MemorySegment.copy(values, 0, output, JAVA_FLOAT_UNALIGNED, offset, elements);
+            default -> MemorySegment.copy(bits, 0, output, JAVA_SHORT_UNALIGNED, offset, elements);
+        }
+    }
+
+    /** Writes the block's codes, unsigned integers of 8 bits. */
+    public void getCodes(MemorySegment target) {
+        for (int i = 0; i < elements; i++) {
+            target.set(JAVA_BYTE, i, (byte) codes[i]);
+        }
+    }
+
+    /** Reads the block's codes. */
+    public void setCodes(MemorySegment source) {
+        for (int i = 0; i < elements; i++) {
+            codes[i] = Byte.toUnsignedInt(source.get(JAVA_BYTE, i));
+        }
+    }
+
+    /** Writes the block's integers, of the type that the sum has. */
+    public void getIntegers(MemorySegment target) {
+        for (int i = 0; i < elements; i++) {
+            if (isNarrow) {
+                target.set(JAVA_INT_UNALIGNED, (long) Integer.BYTES * i, (int) narrow[i]);
+            } else {
+                target.set(JAVA_LONG_UNALIGNED, (long) Long.BYTES * i, wide[i]);
+            }
+        }
+    }
+
+    /** Reads the block's integers. */
+    public void setIntegers(MemorySegment source) {
+        for (int i = 0; i < elements; i++) {
+            if (isNarrow) {
+                narrow[i] = source.get(JAVA_INT_UNALIGNED, (long) Integer.BYTES * i);
+            } else {
+                wide[i] = source.get(JAVA_LONG_UNALIGNED, (long) Long.BYTES * i);
+            }
+        }
+    }
+}
