@@ -26,32 +26,36 @@ import java.util.Arrays;
  * <p>Loops run over heap arrays, which the JIT vectorises. It serves one thread at a time.
  */
 public final class SumBlock {
-    /** The greatest number of elements of a block. Some 40 KiB of arrays. */
+    /** The greatest number of elements of a block. Some 50 KiB of arrays. */
     public static final int LENGTH = 1024;
 
     /** Adding and subtracting it rounds a double of less than 2^51 to an integer. */
     private static final double TO_INTEGER = 0x1.8p52;
 
+    /** The bits of a double that a float does not have. */
+    private static final long BELOW_FLOAT = (1L << 29) - 1;
+
     private final ReproducibleSum sum;
     private final DataType type;
     private final boolean isNarrow;
     private final boolean isDouble;
-    /** By codes: the power of two of the definition and its inverse. */
+    /** By codes: two powers of two whose product is that of the definition. */
     private final double[] scales = new double[ReproducibleSum.SPECIAL + 1];
 
-    private final double[] units = new double[ReproducibleSum.SPECIAL + 1];
+    private final double[] moreScales = new double[ReproducibleSum.SPECIAL + 1];
+
     /**
-     * The codes, and behind them the bits of an input. They are one array, as are the integers and scales, since the
+     * The codes, and behind them the bits of an input. They are one array, as are narrow integers and scales, since the
      * JIT vectorises no loop that writes one of several arrays of the same type.
      */
     private final int[] codes = new int[2 * LENGTH];
     /** 32-bit integers, which are exact as doubles, and behind them the elements' scales. */
     private final double[] narrow;
+    /** 64-bit integers, and the results of F64; those of special elements where others are narrow. */
+    private final long[] wide = new long[LENGTH];
 
-    private final long[] wide;
     private final float[] values = new float[LENGTH];
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
-    private final double[] doubles;
     private final short[] bits;
 
     private int elements;
@@ -64,13 +68,12 @@ public final class SumBlock {
         isNarrow = sum.integers() == DataType.I32;
         isDouble = type == DataType.F64;
         narrow = new double[isNarrow ? 2 * LENGTH : 0];
-        wide = new long[isNarrow ? 0 : LENGTH];
-        doubles = new double[isDouble ? LENGTH : 0];
-        bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
         for (int code = 0; code < ReproducibleSum.SPECIAL; code++) {
-            scales[code] = Math.scalb(1.0, sum.exponent(code));
-            units[code] = Math.scalb(1.0, -sum.exponent(code));
+            int first = isNarrow ? sum.exponent(code) : sum.exponent(code) / 2;
+            scales[code] = Math.scalb(1.0, first);
+            moreScales[code] = Math.scalb(1.0, sum.exponent(code) - first);
         }
+        bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
     }
 
     /** Begins a block of some elements, at most {@link #LENGTH}. */
@@ -79,7 +82,7 @@ public final class SumBlock {
         placed = false;
         Arrays.fill(codes, 0, elements, isDouble ? 0 : 1);
         Arrays.fill(narrow, 0, isNarrow ? elements : 0, 0);
-        Arrays.fill(wide, 0, isNarrow ? 0 : elements, 0);
+        Arrays.fill(wide, 0, elements, 0);
     }
 
     /**
@@ -98,7 +101,7 @@ public final class SumBlock {
             MemorySegment.copy(input, JAVA_INT_UNALIGNED, offset, codes, LENGTH, elements);
             look(codes, elements);
         } else {
-            load(input, offset);
+            widen(input, offset);
             MemorySegment.copy(valuesAsMemory, JAVA_INT_UNALIGNED, 0, codes, LENGTH, elements);
             look(codes, elements);
         }
@@ -110,17 +113,27 @@ public final class SumBlock {
         }
     }
 
-    /** Loads values that are no doubles as floats. */
-    private void load(MemorySegment input, long offset) {
-        if (type == DataType.F32) {
-            MemorySegment.copy(input, JAVA_FLOAT_UNALIGNED, offset, values, 0, elements);
-            return;
-        }
+    /** Loads 16-bit values as floats. */
+    private void widen(MemorySegment input, long offset) {
         MemorySegment.copy(input, JAVA_SHORT_UNALIGNED, offset, bits, 0, elements);
         if (type == DataType.BF16) {
             BrainFloat.widen(bits, values, elements);
         } else {
             HalfFloat.widen(bits, values, elements);
+        }
+    }
+
+    /** Prepares for the greatest codes. */
+    private void place() {
+        placed = true;
+        special = false;
+        for (int i = 0; i < elements; i++) {
+            special |= codes[i] == ReproducibleSum.SPECIAL;
+        }
+        if (isNarrow) {
+            for (int i = 0; i < elements; i++) {
+                narrow[LENGTH + i] = scales[codes[i]];
+            }
         }
     }
 
@@ -135,39 +148,24 @@ public final class SumBlock {
             place();
         }
         if (isDouble) {
-            MemorySegment.copy(input, JAVA_DOUBLE_UNALIGNED, offset, doubles, 0, elements);
             for (int i = 0; i < elements; i++) {
-                wide[i] += sum.integer(doubles[i], codes[i]);
+                wide[i] += wide(input.get(JAVA_DOUBLE_UNALIGNED, offset + (long) Double.BYTES * i), codes[i]);
             }
             return;
         }
-        load(input, offset);
-        if (!isNarrow) {
-            for (int i = 0; i < elements; i++) {
-                wide[i] += sum.integer(values[i], codes[i]);
-            }
-            return;
-        }
-        if (special) {
-            for (int i = 0; i < elements; i++) {
-                if (codes[i] == ReproducibleSum.SPECIAL) {
-                    narrow[i] += sum.count(values[i]);
-                    values[i] = 0;
-                }
-            }
-        }
-        add(values, narrow, elements);
-    }
-
-    private void place() {
-        placed = true;
-        special = false;
-        for (int i = 0; i < elements; i++) {
-            special |= codes[i] == ReproducibleSum.SPECIAL;
+        if (type == DataType.F32) {
+            MemorySegment.copy(input, JAVA_FLOAT_UNALIGNED, offset, values, 0, elements);
+        } else {
+            widen(input, offset);
         }
         if (isNarrow) {
+            add(values, narrow, elements);
+        }
+        if (!isNarrow || special) {
             for (int i = 0; i < elements; i++) {
-                narrow[LENGTH + i] = scales[codes[i]];
+                if (!isNarrow || codes[i] == ReproducibleSum.SPECIAL) {
+                    wide[i] += wide(values[i], codes[i]);
+                }
             }
         }
     }
@@ -178,33 +176,65 @@ public final class SumBlock {
         }
     }
 
+    private long wide(double value, int code) {
+        return code == ReproducibleSum.SPECIAL
+                ? sum.count(value)
+                : (long) Math.rint(value * scales[code] * moreScales[code]);
+    }
+
     /** Rounds the sums. */
     public void round() {
-        if (type == DataType.F32 && isNarrow) {
-            // An integer of 31 bits over a small divisor, rounded to 53 bits, is never taken for a tie of 24 bits.
-            round(narrow, values, units, codes, sum.divisor(), elements);
-            if (!special) {
+        if (isNarrow) {
+            // No quotient of 31 bits and a small divisor, rounded to 53 bits, is taken for a tie of 24 bits or less.
+            round(narrow, sum.divisor(), values, type != DataType.F32, elements);
+            if (type == DataType.BF16) {
+                BrainFloat.narrow(values, bits, elements);
+            } else if (type == DataType.F16) {
+                HalfFloat.narrow(values, bits, elements);
+            }
+            if (!special && type != DataType.BF16) {
                 return;
             }
         }
         for (int i = 0; i < elements; i++) {
-            if (type == DataType.F32 && isNarrow && codes[i] != ReproducibleSum.SPECIAL) {
-                continue;
-            }
-            long result = sum.result(isNarrow ? (long) narrow[i] : wide[i], codes[i]);
-            switch (type) {
-                case F64 -> doubles[i] = Double.longBitsToDouble(result);
-                case F32 -> values[i] = Float.intBitsToFloat((int) result);
-                default -> bits[i] = (short) result;
+            // Subnormal results of BF16 were rounded twice.
+            boolean isTiny = type == DataType.BF16 && values[i] != 0 && Math.abs(values[i]) < Float.MIN_NORMAL;
+            if (!isNarrow || codes[i] == ReproducibleSum.SPECIAL || isTiny) {
+                set(i, sum.result(integer(i), codes[i]));
             }
         }
     }
 
-    private static void round(
-            double[] sums, float[] values, double[] units, int[] codes, int divisor, int elements) {
-        for (int i = 0; i < elements; i++) {
-            values[i] = (float) (sums[i] / divisor * units[codes[i]]);
+    /** @param again whether results are rounded once more, so that they are cut, with an odd last bit */
+    private static void round(double[] sums, int divisor, float[] results, boolean again, int elements) {
+        if (again) {
+            for (int i = 0; i < elements; i++) {
+                results[i] = cut(sums[i] / (sums[LENGTH + i] * divisor));
+            }
+        } else {
+            for (int i = 0; i < elements; i++) {
+                results[i] = (float) (sums[i] / (sums[LENGTH + i] * divisor));
+            }
         }
+    }
+
+    private static float cut(double value) {
+        long raw = Double.doubleToRawLongBits(value);
+        return (float) ((raw & BELOW_FLOAT) == 0
+                ? value
+                : Double.longBitsToDouble(raw & ~BELOW_FLOAT | BELOW_FLOAT + 1));
+    }
+
+    private void set(int i, long result) {
+        switch (type) {
+            case F64 -> wide[i] = result;
+            case F32 -> values[i] = Float.intBitsToFloat((int) result);
+            default -> bits[i] = (short) result;
+        }
+    }
+
+    private long integer(int i) {
+        return isNarrow && codes[i] != ReproducibleSum.SPECIAL ? (long) narrow[i] : wide[i];
     }
 
     /**
@@ -215,7 +245,7 @@ public final class SumBlock {
      */
     public void store(MemorySegment output, long offset) {
         switch (type) {
-            case F64 -> MemorySegment.copy(doubles, 0, output, JAVA_DOUBLE_UNALIGNED, offset, elements);
+            case F64 -> MemorySegment.copy(wide, 0, output, JAVA_LONG_UNALIGNED, offset, elements);
             case F32 -> MemorySegment.copy(values, 0, output, JAVA_FLOAT_UNALIGNED, offset, elements);
             default -> MemorySegment.copy(bits, 0, output, JAVA_SHORT_UNALIGNED, offset, elements);
         }
@@ -233,15 +263,16 @@ public final class SumBlock {
         for (int i = 0; i < elements; i++) {
             codes[i] = Byte.toUnsignedInt(source.get(JAVA_BYTE, i));
         }
+        placed = false;
     }
 
     /** Writes the block's integers, of the type that the sum has. */
     public void getIntegers(MemorySegment target) {
         for (int i = 0; i < elements; i++) {
             if (isNarrow) {
-                target.set(JAVA_INT_UNALIGNED, (long) Integer.BYTES * i, (int) narrow[i]);
+                target.set(JAVA_INT_UNALIGNED, (long) Integer.BYTES * i, (int) integer(i));
             } else {
-                target.set(JAVA_LONG_UNALIGNED, (long) Long.BYTES * i, wide[i]);
+                target.set(JAVA_LONG_UNALIGNED, (long) Long.BYTES * i, integer(i));
             }
         }
     }
@@ -249,10 +280,11 @@ public final class SumBlock {
     /** Reads the block's integers. */
     public void setIntegers(MemorySegment source) {
         for (int i = 0; i < elements; i++) {
+            wide[i] = isNarrow
+                    ? source.get(JAVA_INT_UNALIGNED, (long) Integer.BYTES * i)
+                    : source.get(JAVA_LONG_UNALIGNED, (long) Long.BYTES * i);
             if (isNarrow) {
-                narrow[i] = source.get(JAVA_INT_UNALIGNED, (long) Integer.BYTES * i);
-            } else {
-                wide[i] = source.get(JAVA_LONG_UNALIGNED, (long) Long.BYTES * i);
+                narrow[i] = wide[i];
             }
         }
     }
