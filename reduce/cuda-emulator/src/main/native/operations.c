@@ -385,6 +385,7 @@ TO_INTEGER(s32_of_f64, int32_t, double, INT32_MIN, 0x1p31, INT32_MAX)
 TO_INTEGER(u32_of_f64, uint32_t, double, 0, 0x1p32, UINT32_MAX)
 TO_INTEGER(s64_of_f64, int64_t, double, INT64_MIN, 0x1p63, INT64_MAX)
 TO_INTEGER(u64_of_f64, uint64_t, double, 0, 0x1p64, UINT64_MAX)
+UNARY(near_s64_of_f64, int64_t, double, isnan(a) ? INT64_MIN : a < -0x1p63 ? INT64_MIN : a >= 0x1p63 ? INT64_MAX : (int64_t)rint(a))
 
 void (*conversion(const char *rounding, const char *to, const char *from))(Warp *, const Instruction *) {
     static const struct {
@@ -401,7 +402,7 @@ void (*conversion(const char *rounding, const char *to, const char *from))(Warp 
         {"", "f64", "u32", f64_of_u32}, {"", "f64", "s32", f64_of_s32}, /* exact */
         {"rzi", "s32", "f32", s32_of_f32}, {"rzi", "u32", "f32", u32_of_f32}, {"rzi", "s64", "f32", s64_of_f32},
         {"rzi", "u64", "f32", u64_of_f32}, {"rzi", "s32", "f64", s32_of_f64}, {"rzi", "u32", "f64", u32_of_f64},
-        {"rzi", "s64", "f64", s64_of_f64}, {"rzi", "u64", "f64", u64_of_f64},
+        {"rzi", "s64", "f64", s64_of_f64}, {"rzi", "u64", "f64", u64_of_f64}, {"rni", "s64", "f64", near_s64_of_f64},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!strcmp(known[i].rounding, rounding) && !strcmp(known[i].to, to) && !strcmp(known[i].from, from)) {

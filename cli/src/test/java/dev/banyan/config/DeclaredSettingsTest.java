@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -119,7 +118,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_CUDA_LAUNCH_THREADS", 0),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMinutes(10)),
                         Map.entry("BANYAN_SEED", 1970L),
-                        Map.entry("BANYAN_REPRODUCIBLE", Reproducible.NO),
+                        Map.entry("BANYAN_REPRODUCIBLE", false),
                         Map.entry("BANYAN_FUSION_BYTES", 256L * 1024),
                         Map.entry("BANYAN_OUTSTANDING", 4),
                         Map.entry("BANYAN_CHECK_ORDER", false),
@@ -152,7 +151,7 @@ class DeclaredSettingsTest {
                 Map.entry("BANYAN_THREADS", "3"),
                 Map.entry("BANYAN_TIMEOUT_MS", "250"),
                 Map.entry("BANYAN_SEED", "-9"),
-                Map.entry("BANYAN_REPRODUCIBLE", "exact"),
+                Map.entry("BANYAN_REPRODUCIBLE", "1"),
                 Map.entry("BANYAN_FUSION_BYTES", "off"),
                 Map.entry("BANYAN_OUTSTANDING", "7"),
                 Map.entry("BANYAN_CHECK_ORDER", "1"),
@@ -184,7 +183,7 @@ class DeclaredSettingsTest {
                         Map.entry("BANYAN_THREADS", 3),
                         Map.entry("BANYAN_TIMEOUT_MS", Duration.ofMillis(250)),
                         Map.entry("BANYAN_SEED", -9L),
-                        Map.entry("BANYAN_REPRODUCIBLE", Reproducible.EXACT),
+                        Map.entry("BANYAN_REPRODUCIBLE", true),
                         Map.entry("BANYAN_FUSION_BYTES", 0L),
                         Map.entry("BANYAN_OUTSTANDING", 7),
                         Map.entry("BANYAN_CHECK_ORDER", true),

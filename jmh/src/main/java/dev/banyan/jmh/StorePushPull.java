@@ -40,7 +40,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * by that without.
  *
  * <pre>
- * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=0,1,exact
+ * java -jar jmh/target/benchmarks.jar StorePushPull -p fusion=off,256K -p reproducible=0,1
  * java -jar jmh/target/benchmarks.jar StorePushPull.pushPull -p fusion=256K -p traced=false,true
  * </pre>
  */

@@ -19,7 +19,6 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.schedule.plan.Reproducible;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Job;
@@ -62,9 +61,9 @@ final class SimulatedBench implements Bench {
      */
     SimulatedBench(
             ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
-        if (Config.load().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT) {
+        if (Config.load().get(Algorithms.REPRODUCIBLE)) {
             throw new IllegalArgumentException(
-                    "no time is predicted with BANYAN_REPRODUCIBLE=exact, which no GPU runs; set it to 0 or 1");
+                    "no time is predicted with BANYAN_REPRODUCIBLE=1; set it to 0");
         }
         this.chosen = chosen;
         this.profile = profile;

@@ -33,10 +33,12 @@ import dev.banyan.cuda.internal.program.ProgramLauncher;
 import dev.banyan.cuda.internal.program.ProgramMemory;
 import dev.banyan.cuda.internal.program.ProgramPlan;
 import dev.banyan.cuda.internal.program.ProgramPlanner;
+import dev.banyan.cuda.internal.program.SumLauncher;
 import dev.banyan.cuda.internal.program.UpdateLauncher;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.backend.Backend;
+import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.backend.Executable;
@@ -46,6 +48,8 @@ import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.joining.JoinableBackend;
 import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Job;
+import dev.banyan.reduce.internal.sum.SumPass;
+import dev.banyan.reduce.internal.sum.SumPasses;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.plan.Platform;
@@ -104,7 +108,7 @@ import org.slf4j.LoggerFactory;
  * <p>Safe for use from any thread, whose current context stays what it is. Calls of a virtual thread run on a platform
  * thread, for which it waits.
  */
-public final class CudaBackend implements Backend, JoinableBackend {
+public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     private static final Logger LOG = LoggerFactory.getLogger(CudaBackend.class);
 
     private final long timeoutNanos;
@@ -125,6 +129,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
     private final ProgramLauncher programLauncher;
     private final NcclLauncher nccl;
     private final UpdateLauncher updates;
+    private final SumLauncher sums;
 
     /**
      * @param devices the device of each rank, as the driver counts them; at least one
@@ -202,6 +207,7 @@ public final class CudaBackend implements Backend, JoinableBackend {
                                     : tuning.launchThreads())));
             nccl = new NcclLauncher(ranks.held(), devices, queue, programLauncher, tuning.ncclLibrary(), timeoutNanos);
             updates = new UpdateLauncher(ranks, devices, queue, programLauncher);
+            sums = new SumLauncher(ranks, devices, queue, programLauncher);
         } catch (Throwable e) {
             UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), clock, timeoutNanos);
             throw e;
@@ -433,6 +439,11 @@ public final class CudaBackend implements Backend, JoinableBackend {
     @Override
     public void update(List<ParameterUpdate> all, Completion completion) {
         updates.start(all, completion);
+    }
+
+    @Override
+    public void start(List<SumPass> passes, @Nullable CallerStreams streams, Completion completion) {
+        sums.start(passes, streams, completion);
     }
 
     /** Returns whether the backend is not known to have nothing to do on its devices. */

@@ -120,10 +120,13 @@ public final class ReproducibleSum {
 
     /** Returns the power of two by which numbers are multiplied where the greatest code is this one. */
     public int exponent(int code) {
-        int greatest = type == DataType.F64
-                ? 8 * code + 14 - Double.MAX_EXPONENT
-                : Math.max(1, code) - Float.MAX_EXPONENT;
-        return (isWide ? Long.SIZE : Integer.SIZE) - 2 - guard - greatest;
+        return exponentOfCodeZero() - (type == DataType.F64 ? 8 * code : code);
+    }
+
+    /** Returns what {@link #exponent} is for code 0, from which greater codes are subtracted, 8-fold for F64. */
+    public int exponentOfCodeZero() {
+        int bits = (isWide ? Long.SIZE : Integer.SIZE) - 2 - guard;
+        return bits + (type == DataType.F64 ? Double.MAX_EXPONENT - 14 : Float.MAX_EXPONENT);
     }
 
     /** Returns the integer of a number where the greatest code is this one. */
@@ -133,11 +136,11 @@ public final class ReproducibleSum {
 
     /** Returns what a number adds where some are not finite: positive infinities, negative ones and NaN are counted. */
     long count(double value) {
-        return Double.isFinite(value) ? 0 : 1L << (Double.isNaN(value) ? 2 : value > 0 ? 0 : 1) * countBits();
+        return Double.isFinite(value) ? 0 : 1L << (Double.isNaN(value) ? 2 : value > 0 ? 0 : 1) * countBits(isWide);
     }
 
-    /** Returns the number of bits of a count: three of them have room. */
-    public int countBits() {
+    /** Returns the number of bits of a count in an integer: three of them have room. */
+    public static int countBits(boolean isWide) {
         return isWide ? 21 : 10;
     }
 
@@ -167,7 +170,7 @@ public final class ReproducibleSum {
     }
 
     private long special(long counts) {
-        int bits = countBits();
+        int bits = countBits(isWide);
         long mask = (1L << bits) - 1;
         boolean positive = (counts & mask) != 0;
         boolean negative = (counts >>> bits & mask) != 0;

@@ -119,14 +119,18 @@ record SumOracle(DataType type) {
 
     /** Returns the number of a value that is finite. */
     BigDecimal number(long value) {
-        return new BigDecimal(
-                switch (type) {
-                    case F32 -> Float.intBitsToFloat((int) value);
-                    case F64 -> Double.longBitsToDouble(value);
-                    case F16 -> Float.float16ToFloat((short) value);
-                    case BF16 -> Float.intBitsToFloat((int) value << 16);
-                    case I8, U8, I32, I64 -> throw new IllegalArgumentException(type + " is no float");
-                });
+        return new BigDecimal(asDouble(value));
+    }
+
+    /** Returns the number of a value, which a double holds. */
+    double asDouble(long value) {
+        return switch (type) {
+            case F32 -> Float.intBitsToFloat((int) value);
+            case F64 -> Double.longBitsToDouble(value);
+            case F16 -> Float.float16ToFloat((short) value);
+            case BF16 -> Float.intBitsToFloat((int) value << 16);
+            case I8, U8, I32, I64 -> throw new IllegalArgumentException(type + " is no float");
+        };
     }
 
     /** Returns the sum or mean of finite values; a mean is near enough to round as the mean. */

@@ -175,6 +175,26 @@ public final class LaunchQueue {
         inTurn(() -> executable.launch(groups.get(caller), inputs, outputs, place));
     }
 
+    /**
+     * Puts a run that is no executable's behind those before, also those that the calling thread gathers, and into the
+     * caller's streams if there are any.
+     *
+     * @param completion learns of the run's end
+     * @throws CudaException if a launch fails, which breaks the backend
+     */
+    public void start(
+            Launcher launcher, Supplier<Run> launch, @Nullable CallerStreams streams, Completion completion) {
+        Place place = new Place(streams == null ? null : join.check(streams), completion);
+        Thread caller = Thread.currentThread();
+        inTurn(() -> {
+            Gathering open = groups.get(caller);
+            if (open != null) {
+                open.flush();
+            }
+            launch(launcher, launch, place);
+        });
+    }
+
     /** Lets calls of {@link #launch} follow those before. */
     public void inTurn(Runnable launches) {
         CallerContext.keep(ranks.leader(), locked(() -> {

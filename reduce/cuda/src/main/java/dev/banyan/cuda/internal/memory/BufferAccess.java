@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.memory;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Space;
 import java.util.LinkedHashMap;
@@ -91,6 +92,18 @@ public final class BufferAccess {
         if (stateBytes > 0) {
             check(write, stateBytes, update.state().address());
         }
+    }
+
+    /**
+     * Checks and grants what a pass of a reproducible sum does.
+     *
+     * @param device of its rank
+     * @throws IllegalArgumentException as {@link #check(Use, long, long[], long[])}
+     */
+    public void check(SumPass pass, CudaDevice device) {
+        Space space = pass.stage() == SumPass.Stage.RESULTS ? Space.OUTPUT : Space.INPUT;
+        long bytes = pass.count() * pass.sum().type().bytes();
+        check(new Use(space, pass.rank(), device), bytes, pass.values().address());
     }
 
     private void check(Use use, long bytes, long address) {

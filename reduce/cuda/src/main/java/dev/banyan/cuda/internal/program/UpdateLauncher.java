@@ -4,7 +4,6 @@ import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.launch.Place;
-import dev.banyan.cuda.internal.launch.Pool;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.UpdatePtx;
@@ -44,8 +43,7 @@ public final class UpdateLauncher {
     private final Ranks ranks;
     private final LaunchQueue queue;
     private final ProgramLauncher programs;
-    private final Pool<UpdateRun> runs;
-    private volatile long lastNanos;
+    private final ElementRuns runs;
 
     /**
      * @param devices all devices, as the programs have them
@@ -55,7 +53,7 @@ public final class UpdateLauncher {
         this.ranks = ranks;
         this.queue = queue;
         this.programs = programs;
-        runs = new Pool<>(() -> new UpdateRun(this, devices, programs.events()));
+        runs = new ElementRuns("an update of values", devices, programs);
     }
 
     /**
@@ -71,7 +69,7 @@ public final class UpdateLauncher {
         });
     }
 
-    private UpdateRun launch(List<ParameterUpdate> updates) {
+    private ElementRun launch(List<ParameterUpdate> updates) {
         Map<Kind, List<ParameterUpdate>> kinds = new LinkedHashMap<>();
         for (ParameterUpdate update : updates) {
             if (update.count() > 0) {
@@ -84,9 +82,7 @@ public final class UpdateLauncher {
                 launch(kind, values.subList(from, Math.min(values.size(), from + UpdatePtx.MOST_ENTRIES)));
             }
         });
-        UpdateRun run = runs.take();
-        programs.record(run.ended(), "updates of values");
-        return run;
+        return runs.ended();
     }
 
     private void launch(Kind kind, List<ParameterUpdate> values) {
@@ -129,20 +125,5 @@ public final class UpdateLauncher {
                         null),
                 "cuLaunchKernel of " + kernel.name() + " on device "
                         + kind.device().ordinal());
-    }
-
-    /** Keeps a run for a later launch. */
-    void recycle(UpdateRun run) {
-        runs.give(run);
-    }
-
-    /** Notes how long a run took, in ns. */
-    void took(long nanos) {
-        lastNanos = nanos;
-    }
-
-    /** Returns how long the last run took, in ns; 0 before the first one's end. */
-    long lastNanos() {
-        return lastNanos;
     }
 }

@@ -1,5 +1,6 @@
 package dev.banyan.cuda.internal.ptx;
 
+import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -153,6 +154,29 @@ public sealed interface Kernel {
         @Override
         public String ptx() {
             return new UpdatePtx(this).text();
+        }
+
+        @Override
+        public int bytesPerThread() {
+            return type.bytes();
+        }
+    }
+
+    /**
+     * Runs a pass of reproducible sums.
+     *
+     * @param isWide whether integers have 64 bits
+     */
+    record Sum(SumPass.Stage stage, DataType type, boolean isWide) implements Kernel {
+        @Override
+        public String name() {
+            return "banyan_sum_" + stage.name().toLowerCase(Locale.ROOT) + "_"
+                    + Element.of(type).label() + (isWide ? "_64" : "_32");
+        }
+
+        @Override
+        public String ptx() {
+            return new SumPtx(this).text();
         }
 
         @Override

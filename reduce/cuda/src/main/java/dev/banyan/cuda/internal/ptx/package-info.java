@@ -1,7 +1,7 @@
 /**
  * The kernels as PTX text, and the layouts of the memory by which device programs talk to the host.
  *
- * <p>All but the last two are element-wise. Addresses are 64-bit and aligned to the element, {@code
+ * <p>All but programs and updates are element-wise. Addresses are 64-bit and aligned to the element, {@code
  * count} is in elements; a thread takes elements in strides of the whole grid, so any grid does.
  *
  * <table>
@@ -22,6 +22,9 @@
  *     ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
  * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 values, u32 first, coefficients</td><td>values changed
  *     by their gradients; RULE sgd, sgd_momentum, adam, adam_w; TYPE f32, f64, f16, bf16</td></tr>
+ * <tr><td>banyan_sum_STAGE_TYPE_BITS</td><td>u64 values, u64 codes, u64 integers, u64 count, s32 exponent for code 0,
+ *     u32 divisor</td><td>a pass of {@linkplain dev.banyan.reduce.internal.sum.ReproducibleSum reproducible sums};
+ *     STAGE codes, integers, results; TYPE f32, f64, f16, bf16; BITS of an integer</td></tr>
  * </table>
  *
  * <p>The results are those of the host backend, bit for bit (the payload of a NaN excepted).

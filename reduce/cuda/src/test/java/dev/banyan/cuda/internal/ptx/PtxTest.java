@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.ptx;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.internal.driver.CudaLibrary;
+import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.io.IOException;
@@ -84,6 +85,12 @@ class PtxTest {
                 kernels.add(new Kernel.Widen(type));
                 kernels.add(new Kernel.Mean(type));
             } else {
+                for (SumPass.Stage stage : SumPass.Stage.values()) {
+                    kernels.add(new Kernel.Sum(stage, type, true));
+                    if (type != DataType.F64) {
+                        kernels.add(new Kernel.Sum(stage, type, false));
+                    }
+                }
                 for (Kernel.Update.Rule rule : Kernel.Update.Rule.values()) {
                     kernels.add(new Kernel.Update(rule, type));
                 }

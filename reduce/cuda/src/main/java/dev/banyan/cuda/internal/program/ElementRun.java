@@ -7,14 +7,14 @@ import java.util.List;
 import jcuda.driver.CUevent;
 import org.jspecify.annotations.Nullable;
 
-/** A launch of updates, which cannot be ended early. */
-final class UpdateRun extends Run {
-    private final UpdateLauncher launcher;
+/** A launch of kernels that work on elements, which cannot be ended early. */
+final class ElementRun extends Run {
+    private final ElementRuns runs;
 
     /** @param ended to be recorded behind it on each device */
-    UpdateRun(UpdateLauncher launcher, List<CudaDevice> devices, List<CUevent> ended) {
+    ElementRun(ElementRuns runs, List<CudaDevice> devices, List<CUevent> ended) {
         super(devices, ended);
-        this.launcher = launcher;
+        this.runs = runs;
     }
 
     @Override
@@ -24,7 +24,7 @@ final class UpdateRun extends Run {
 
     @Override
     protected String name() {
-        return "an update of values";
+        return runs.name();
     }
 
     @Override
@@ -34,12 +34,12 @@ final class UpdateRun extends Run {
 
     @Override
     protected long lastNanos() {
-        return launcher.lastNanos();
+        return runs.lastNanos();
     }
 
     @Override
     protected void took(long nanos) {
-        launcher.took(nanos);
+        runs.took(nanos);
     }
 
     @Override
@@ -49,6 +49,6 @@ final class UpdateRun extends Run {
 
     @Override
     protected void recycle() {
-        launcher.recycle(this);
+        runs.recycle(this);
     }
 }

@@ -1,0 +1,243 @@
+package dev.banyan.cuda.internal.ptx;
+
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.DOUBLE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.FLOAT;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
+
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.util.List;
+
+/**
+ * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A thread takes elements
+ * that are as far apart as there are threads.
+ */
+final class SumPtx {
+    private static final int DOUBLE_BIAS = Double.MAX_EXPONENT;
+
+    private final PtxText text = new PtxText();
+    private final Kernel.Sum kernel;
+    private final DataType type;
+    private final boolean isDouble;
+    /** Bits of the mantissa with the leading one, and the biased exponent of infinities. */
+    private final int precision;
+
+    private final int infinite;
+    private final int integerBytes;
+    private final int countBits;
+    /** Loads numbers; nothing is combined. */
+    private final ElementCode code;
+
+    SumPtx(Kernel.Sum kernel) {
+        this.kernel = kernel;
+        type = kernel.type();
+        isDouble = type == DataType.F64;
+        precision = switch (type) {
+            case F64 -> 53;
+            case F16 -> 11;
+            case BF16 -> 8;
+            default -> 24;
+        };
+        infinite = (1 << type.bytes() * Byte.SIZE - precision) - 1;
+        integerBytes = kernel.isWide() ? Long.BYTES : Integer.BYTES;
+        countBits = ReproducibleSum.countBits(kernel.isWide());
+        code = ElementCode.of(text, ReduceOp.PROD, Element.of(type), "");
+    }
+
+    String text() {
+        String values = text.address("values");
+        String codes = text.address("codes");
+        String integers = text.address("integers");
+        String count = text.emit(LONG, "ld.param.u64", "[count]");
+        String exponent = text.emit(WORD, "ld.param.u32", "[exponent]");
+        String divisor = text.emit(WORD, "ld.param.u32", "[divisor]");
+        String index = text.thread();
+        String threads = text.threads();
+        String loop = text.label("element");
+        String done = text.label("elements_end");
+        text.place(loop);
+        text.branchIfReached(index, count, done);
+        String value = text.at(values, index, type.bytes());
+        String codeAt = text.at(codes, index, 1);
+        String integer = text.at(integers, index, integerBytes);
+        switch (kernel.stage()) {
+            case CODES -> text.emit("st.global.u8 [" + codeAt + "], " + codeOf(load(value)));
+            case INTEGERS -> {
+                String greatest = word("ld.global.u8", "[" + codeAt + "]");
+                String number = integer(load(value), greatest, exponent);
+                text.emit("st.global.u" + integerBytes * Byte.SIZE + " [" + integer + "], " + number);
+            }
+            case RESULTS -> {
+                String sum = kernel.isWide()
+                        ? wide("ld.global.u64", "[" + integer + "]")
+                        : wide("cvt.s64.s32", word("ld.global.u32", "[" + integer + "]"));
+                result(value, sum, word("ld.global.u8", "[" + codeAt + "]"), exponent, divisor);
+            }
+        }
+        text.emit("add.u64 " + index + ", " + index + ", " + threads);
+        text.emit("bra " + loop);
+        text.place(done);
+        return text.module(
+                kernel.name(),
+                Kernel.LIMITS,
+                List.of(
+                        ".param .u64 values",
+                        ".param .u64 codes",
+                        ".param .u64 integers",
+                        ".param .u64 count",
+                        ".param .u32 exponent",
+                        ".param .u32 divisor"));
+    }
+
+    private String word(String operation, Object... operands) {
+        return text.emit(WORD, operation, operands);
+    }
+
+    private String wide(String operation, Object... operands) {
+        return text.emit(LONG, operation, operands);
+    }
+
+    private String test(String operation, Object... operands) {
+        return text.emit(PREDICATE, operation, operands);
+    }
+
+    /** Loads a number as a double, which is exact. */
+    private String load(String at) {
+        String number = code.loadElement(at).getFirst();
+        return isDouble ? number : text.emit(DOUBLE, "cvt.f64.f32", number);
+    }
+
+    private String codeOf(String number) {
+        String bits = wide("mov.b64", number);
+        String exponent = word("cvt.u32.u64", wide("and.b64", wide("shr.u64", bits, 52), 2 * DOUBLE_BIAS + 1));
+        if (isDouble) {
+            return word("shr.u32", word("max.s32", word("sub.s32", exponent, 7), 0), 3);
+        }
+        String narrow = word("sub.s32", exponent, DOUBLE_BIAS - Float.MAX_EXPONENT);
+        return word("min.s32", word("max.s32", narrow, 1), ReproducibleSum.SPECIAL);
+    }
+
+    /** Returns the power by which numbers are multiplied where the greatest code is this one. */
+    private String power(String greatest, String exponent) {
+        return word("sub.s32", exponent, isDouble ? word("shl.b32", greatest, 3) : greatest);
+    }
+
+    private String powerOfTwo(String exponent) {
+        String biased = wide("cvt.u64.u32", word("add.s32", exponent, DOUBLE_BIAS));
+        return text.emit(DOUBLE, "mov.b64", wide("shl.b64", biased, 52));
+    }
+
+    private String integer(String number, String greatest, String exponent) {
+        String power = power(greatest, exponent);
+        String half = word("shr.s32", power, 1);
+        String scaled = text.emit(DOUBLE, "mul.rn.f64", number, powerOfTwo(half));
+        String whole = text.emit(DOUBLE, "mul.rn.f64", scaled, powerOfTwo(word("sub.s32", power, half)));
+        String rounded = wide("cvt.rni.s64.f64", whole);
+        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+        String integer = wide("selp.b64", count(number), rounded, isSpecial);
+        return kernel.isWide() ? integer : word("cvt.u32.u64", integer);
+    }
+
+    /** Returns what a number adds where some are not finite. */
+    private String count(String number) {
+        String bits = wide("mov.b64", number);
+        String magnitude = wide("and.b64", bits, "0x7fffffffffffffff");
+        String infinity = wide("mov.b64", "0x7ff0000000000000");
+        String isNegative = test("setp.lt.s64", bits, 0);
+        String one = wide("mov.b64", 1);
+        String sign = wide("selp.b64", wide("shl.b64", one, countBits), one, isNegative);
+        String isNan = test("setp.gt.u64", magnitude, infinity);
+        String special = wide("selp.b64", wide("shl.b64", one, 2 * countBits), sign, isNan);
+        String isFinite = test("setp.lt.u64", magnitude, infinity);
+        return wide("selp.b64", wide("mov.b64", 0), special, isFinite);
+    }
+
+    private void result(String at, String sum, String greatest, String exponent, String divisor) {
+        String magnitude = wide("abs.s64", sum);
+        String power = word("neg.s32", power(greatest, exponent));
+        String isNegative = test("setp.lt.s64", sum, 0);
+        String whole = text.label("whole");
+        text.branchIf(test("setp.le.u32", divisor, 1), whole);
+        divide(magnitude, power, wide("cvt.u64.u32", divisor));
+        text.place(whole);
+        String rounded = rounded(magnitude, power);
+        String isZero = test("setp.eq.s64", sum, 0);
+        String finite = wide("selp.b64", wide("mov.b64", 0), signed(rounded, isNegative), isZero);
+        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+        String bits = wide("selp.b64", special(sum), finite, isSpecial);
+        text.emit("st.global.b" + type.bytes() * Byte.SIZE + " [" + at + "], " + stored(bits));
+    }
+
+    private String stored(String bits) {
+        return switch (type.bytes()) {
+            case 8 -> bits;
+            case 4 -> word("cvt.u32.u64", bits);
+            default -> text.emit(PtxText.Register.HALF, "cvt.u16.u64", bits);
+        };
+    }
+
+    /** Divides a magnitude; the last of 62 bits stands for all that is cut off. */
+    private void divide(String magnitude, String power, String divisor) {
+        String shift = word("sub.s32", word("clz.b64", magnitude), 1);
+        String scaled = wide("shl.b64", magnitude, shift);
+        String quotient = wide("div.u64", scaled, divisor);
+        String rest = wide("sub.u64", scaled, wide("mul.lo.u64", quotient, divisor));
+        String more = word("sub.s32", word("clz.b64", quotient), 1);
+        String longer = wide("shl.b64", rest, more);
+        String low = wide("div.u64", longer, divisor);
+        String left = wide("sub.u64", longer, wide("mul.lo.u64", low, divisor));
+        String sum = wide("add.u64", wide("shl.b64", quotient, more), low);
+        String isExact = test("setp.eq.u64", left, 0);
+        text.emit("selp.b64 " + magnitude + ", " + sum + ", " + wide("or.b64", sum, 1) + ", " + isExact);
+        text.emit("sub.s32 " + power + ", " + power + ", " + word("add.s32", shift, more));
+    }
+
+    /** Returns the bits of the number of the type that is nearest to magnitude 2^power. */
+    private String rounded(String magnitude, String power) {
+        String leading = word("sub.s32", word("mov.b32", Long.SIZE - 1), word("clz.b64", magnitude));
+        String biased = word("add.s32", word("add.s32", leading, power), infinite >> 1);
+        String below = word("max.s32", word("sub.s32", word("mov.b32", 1), biased), 0);
+        String dropped = word("add.s32", word("sub.s32", leading, precision - 1), below);
+        String right = word("max.s32", dropped, 0);
+        String left = word("max.s32", word("neg.s32", dropped), 0);
+        String one = wide("mov.b64", 1);
+        String unit = wide("shl.b64", one, right);
+        String half = wide("shr.u64", unit, 1);
+        String rest = wide("and.b64", magnitude, wide("sub.u64", unit, 1));
+        String mantissa = wide("shr.u64", magnitude, right);
+        // Above half a unit, or at half of one with an odd mantissa: rest + (mantissa & 1) > half.
+        String odd = wide("and.b64", mantissa, 1);
+        String up = wide("selp.b64", one, wide("mov.b64", 0), test("setp.gt.u64", wide("add.u64", rest, odd), half));
+        String isCut = test("setp.gt.s32", dropped, 0);
+        String rounded = wide("add.u64", mantissa, wide("selp.b64", up, wide("mov.b64", 0), isCut));
+        String isNothing = test("setp.ge.s32", dropped, Long.SIZE);
+        String kept = wide("selp.b64", wide("mov.b64", 0), wide("shl.b64", rounded, left), isNothing);
+        String exponent = wide("cvt.u64.u32", word("max.s32", word("sub.s32", biased, 1), 0));
+        String bits = wide("add.u64", wide("shl.b64", exponent, precision - 1), kept);
+        String isTooLarge = test("setp.ge.s32", biased, infinite);
+        return wide("selp.b64", infinity(), bits, isTooLarge);
+    }
+
+    private String infinity() {
+        return wide("mov.b64", (long) infinite << precision - 1);
+    }
+
+    private String signed(String bits, String isNegative) {
+        String negative = wide("or.b64", bits, "0x" + Long.toHexString(1L << type.bytes() * Byte.SIZE - 1));
+        return wide("selp.b64", negative, bits, isNegative);
+    }
+
+    private String special(String counts) {
+        String mask = wide("mov.b64", (1L << countBits) - 1);
+        String positive = test("setp.ne.u64", wide("and.b64", counts, mask), 0);
+        String negative =
+                test("setp.ne.u64", wide("and.b64", wide("shr.u64", counts, countBits), mask), 0);
+        String nans = test("setp.ne.u64", wide("shr.u64", counts, 2 * countBits), 0);
+        String isNan = test("or.pred", test("and.pred", positive, negative), nans);
+        String nan = wide("mov.b64", (long) infinite << precision - 1 | 1L << precision - 2);
+        return wide("selp.b64", nan, signed(infinity(), negative), isNan);
+    }
+}

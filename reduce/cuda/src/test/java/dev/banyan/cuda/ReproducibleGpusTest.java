@@ -1,0 +1,144 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.topology.Machine;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Reproducible sums of emulated GPUs have the bits of those in host memory. */
+class ReproducibleGpusTest {
+    private final CudaEmulator emulator = CudaEmulator.load();
+
+    @AfterEach
+    void nothingWentWrongUnseen() {
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "F32, 8, 1500, kernel, auto",
+        "F32, 3, 33, graph, ring",
+        "F32, 16, 70, graph, multi-tree",
+        "F16, 4, 700, kernel, packing",
+        "BF16, 5, 700, kernel, single-tree",
+        "BF16, 2, 9, graph, star",
+        "F64, 4, 600, kernel, one-shot",
+        "F64, 6, 33, graph, auto"
+    })
+    void bitsAreThoseOfTheHost(DataType type, int ranks, int count, String executor, String algorithm) {
+        emulator.tell("devices " + ranks + " switched");
+        Config config = Config.builder()
+                .set(Algorithms.REPRODUCIBLE, true)
+                .set("BANYAN_CUDA_EXECUTOR", executor)
+                .set(Planner.ALGORITHM.name(), algorithm)
+                .build();
+        Machine machine =
+                Machine.preset(ranks <= 8 ? "dgx-a100" : "dgx-2").subset(IntStream.range(0, ranks).toArray());
+        Random random = new Random(ranks);
+        try (Communicator gpus =
+                        Communicator.onGpus(machine, config, IntStream.range(0, ranks).toArray());
+                Communicator host = Communicator.onHost(machine, config)) {
+            for (Collective collective :
+                    List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
+                for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG)) {
+                    int elements = (int) collective.inputElements(count, ranks);
+                    List<byte[]> values = IntStream.range(0, ranks)
+                            .mapToObj(_ -> values(type, elements, random))
+                            .toList();
+                    for (boolean inPlace : new boolean[] {true, false}) {
+                        assertThat(run(gpus, collective, op, type, count, values, inPlace))
+                                .as("%s %s in place %s", collective, op, inPlace)
+                                .isEqualTo(run(host, collective, op, type, count, values, inPlace));
+                    }
+                }
+            }
+        }
+    }
+
+    /** Numbers of similar and of any exponents, few special ones, zeros and subnormal ones. */
+    private static byte[] values(DataType type, int elements, Random random) {
+        MemorySegment values = MemorySegment.ofArray(new long[Math.ceilDiv(elements * type.bytes(), Long.BYTES)]);
+        for (int i = 0; i < elements; i++) {
+            double wide = Math.scalb(random.nextGaussian(), random.nextInt(type == DataType.F16 ? 30 : 250) - 125);
+            double value = switch (i % 7) {
+                case 0 -> wide;
+                case 1 -> random.nextInt(20) == 0 ? Double.POSITIVE_INFINITY : 1;
+                case 2 -> random.nextInt(20) == 0 ? Double.NaN : -random.nextFloat();
+                case 3 -> random.nextInt(20) == 0 ? Double.NEGATIVE_INFINITY : -0.0;
+                case 4 -> Math.scalb(random.nextInt(100), type == DataType.F64 ? -1074 : -149);
+                default -> random.nextGaussian();
+            };
+            switch (type) {
+                case F64 -> values.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, 8L * i, value);
+                case F32 -> values.set(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i, (float) value);
+                case F16 ->
+                    values.set(ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i, Float.floatToFloat16((float) value));
+                default ->
+                    values.set(
+                            ValueLayout.JAVA_SHORT_UNALIGNED,
+                            2L * i,
+                            (short) (Float.floatToRawIntBits((float) value) >>> 16));
+            }
+        }
+        return values.asSlice(0, (long) elements * type.bytes()).toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /** Returns the contents of all outputs after a call. */
+    private static List<ByteBuffer> run(
+            Communicator communicator,
+            Collective collective,
+            ReduceOp op,
+            DataType type,
+            int count,
+            List<byte[]> values,
+            boolean inPlace) {
+        int ranks = communicator.size();
+        int root = collective.hasRoot() ? ranks - 1 : -1;
+        try (Arena arena = Arena.ofShared()) {
+            List<MemorySegment> inputs = new ArrayList<>();
+            for (int rank = 0; rank < ranks; rank++) {
+                MemorySegment input = communicator.allocate(rank, values.get(rank).length, arena);
+                communicator.copyToDevice(input, host(arena, values.get(rank)));
+                inputs.add(input);
+            }
+            List<MemorySegment> outputs = inPlace
+                    ? inputs
+                    : IntStream.range(0, ranks)
+                            .filter(rank -> collective != Collective.REDUCE || rank == root)
+                            .mapToObj(rank -> communicator.allocate(rank, (long) count * type.bytes(), arena))
+                            .toList();
+            CollectiveCall call = CollectiveCall.of(collective, root, count, type, op, inputs);
+            communicator.run(inPlace ? call : call.into(outputs));
+            List<ByteBuffer> results = new ArrayList<>();
+            for (MemorySegment output : outputs) {
+                MemorySegment copy = arena.allocate(output.byteSize());
+                communicator.copyToHost(output, copy);
+                results.add(ByteBuffer.wrap(copy.toArray(ValueLayout.JAVA_BYTE)));
+            }
+            return results;
+        }
+    }
+
+    private static MemorySegment host(Arena arena, byte[] bytes) {
+        return arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes);
+    }
+}
