@@ -141,9 +141,7 @@ public final class HierarchicalCommunicator implements AutoCloseable {
         if (!local.inHostMemory()) {
             return world.sharesMemory() && !takesDeviceMemory;
         }
-        return world.sharesMemory()
-                && world.fillsMachines()
-                && local.size() > 1;
+        return world.sharesMemory() && world.fillsMachines() && local.size() > 1;
     }
 
     private static boolean isReproducible(ProcessGroup group, Communicator local) {

@@ -42,9 +42,7 @@ final class MachineReduction implements AutoCloseable {
         Duration timeout = config.get(Communicator.TIMEOUT);
         backend = ProcessBackend.join(job, timeout);
         // All else is as it is by default.
-        Config own = Config.builder()
-                .set(Communicator.TIMEOUT, timeout)
-                .build();
+        Config own = Config.builder().set(Communicator.TIMEOUT, timeout).build();
         inside = Communicator.create(HostMachine.of("processes", "process", job.processes()), own, backend);
         leads = job.process() == LEADER;
         isAlone = job.processes() == all.size();

@@ -62,8 +62,7 @@ final class SimulatedBench implements Bench {
     SimulatedBench(
             ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
         if (Config.load().get(Algorithms.REPRODUCIBLE)) {
-            throw new IllegalArgumentException(
-                    "no time is predicted with BANYAN_REPRODUCIBLE=1; set it to 0");
+            throw new IllegalArgumentException("no time is predicted with BANYAN_REPRODUCIBLE=1; set it to 0");
         }
         this.chosen = chosen;
         this.profile = profile;

@@ -108,6 +108,7 @@ public final class Communicator implements AutoCloseable {
     private final boolean ownsBackend;
     /** The ranks of this process. */
     private final RankRange held;
+
     private final boolean reproducible;
 
     private final CallQueue queue;

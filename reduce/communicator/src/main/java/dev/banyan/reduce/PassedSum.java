@@ -93,23 +93,50 @@ final class PassedSum implements Executable {
     @Override
     public void start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
-        MemorySegment[] sources = request.inPlace() ? outputs : inputs;
-        MemorySegment[] codes = memory.codes(elements());
-        MemorySegment[] integers = memory.integers(elements() * sum.integers().bytes());
-        AllEnded all = new AllEnded(completion);
-        all.begin(ended -> passes.start(ofAll(SumPass.Stage.CODES, sources, codes, integers), streams, ended));
-        all.begin(ended -> greatest.start(codes, codes, streams, ended));
-        all.begin(ended -> passes.start(ofAll(SumPass.Stage.INTEGERS, sources, codes, integers), streams, ended));
-        all.begin(ended -> total.start(integers, integers, streams, ended));
-        all.begin(ended -> passes.start(results(outputs, codes, integers), streams, ended));
-        all.ended(null);
+        SumGroup alone = group();
+        alone.add(this, inputs, outputs, streams, completion);
+        alone.start();
+    }
+
+    /** Returns an empty group that takes sums of the same communicator. */
+    SumGroup group() {
+        return new SumGroup(passes, memory);
+    }
+
+    long codeBytes() {
+        return elements();
+    }
+
+    long integerBytes() {
+        return elements() * sum.integers().bytes();
+    }
+
+    /** Returns what finds the greatest codes, in place. */
+    Executable greatest() {
+        return greatest;
+    }
+
+    /** Returns what adds up the integers, in place. */
+    Executable total() {
+        return total;
+    }
+
+    /** Returns the passes of this process's ranks. */
+    List<SumPass> passes(
+            SumPass.Stage stage,
+            MemorySegment[] inputs,
+            MemorySegment[] outputs,
+            MemorySegment[] codes,
+            MemorySegment[] integers) {
+        return stage == SumPass.Stage.RESULTS
+                ? results(outputs, codes, integers)
+                : ofAll(stage, request.inPlace() ? outputs : inputs, codes, integers);
     }
 
     private List<SumPass> ofAll(
             SumPass.Stage stage, MemorySegment[] values, MemorySegment[] codes, MemorySegment[] integers) {
         return IntStream.range(held.first(), held.first() + held.count())
-                .mapToObj(rank ->
-                        new SumPass(stage, sum, rank, values[rank], codes[rank], integers[rank], elements()))
+                .mapToObj(rank -> new SumPass(stage, sum, rank, values[rank], codes[rank], integers[rank], elements()))
                 .toList();
     }
 

@@ -41,6 +41,7 @@ final class PlannedCalls implements AutoCloseable {
     private final int ranks;
     /** The ranks of this process. */
     private final RankRange held;
+
     private final boolean reproducible;
 
     /** Why NCCL was not taken; each reason is logged once. */
@@ -149,9 +150,25 @@ final class PlannedCalls implements AutoCloseable {
         public void start(Completion completion) {
             AllEnded all = new AllEnded(completion);
             try (Backend.Group _ = backend.group()) {
-                runs.forEach(run -> all.begin(run::start));
+                SumGroup sums = null;
+                for (CallQueue.Call call : runs) {
+                    if (call instanceof Run run && run.executable() instanceof PassedSum sum) {
+                        sums = run.startWith(sums, sum, all);
+                    } else {
+                        startIfAny(sums);
+                        sums = null;
+                        all.begin(call::start);
+                    }
+                }
+                startIfAny(sums);
             }
             all.ended(null);
+        }
+
+        private static void startIfAny(@Nullable SumGroup sums) {
+            if (sums != null) {
+                sums.start();
+            }
         }
 
         @Override
@@ -185,24 +202,41 @@ final class PlannedCalls implements AutoCloseable {
 
         @Override
         public void start(Completion completion) {
-            Plan ready = Objects.requireNonNull(plan);
-            CollectiveEvent event = new CollectiveEvent();
-            event.begin();
-            latest = ready.executable();
+            Executable ready = executable();
+            latest = ready;
+            Recorded recorded = new Recorded(completion);
             try {
-                ready.executable()
-                        .start(
-                                perRank(call.inputs(), call.root()),
-                                perRank(call.outputs(), call.root()),
-                                streams,
-                                failure -> {
-                                    end(event, ready, failure == null);
-                                    completion.ended(failure);
-                                });
+                ready.start(inputs(), outputs(), streams, recorded);
             } catch (Throwable e) {
-                end(event, ready, false);
+                recorded.end(false);
                 throw e;
             }
+        }
+
+        /** Adds it to some sums, or starts these and returns a new group with it. */
+        SumGroup startWith(@Nullable SumGroup sums, PassedSum sum, AllEnded all) {
+            latest = sum;
+            SumGroup group = sums;
+            if (group == null || !group.fits(inputs(), outputs())) {
+                Batch.startIfAny(sums);
+                group = sum.group();
+            }
+            SumGroup joined = group;
+            all.begin(ended -> joined.add(sum, inputs(), outputs(), streams, new Recorded(ended)));
+            return joined;
+        }
+
+        /** Returns what runs it; it is prepared. */
+        Executable executable() {
+            return Objects.requireNonNull(plan).executable();
+        }
+
+        private MemorySegment[] inputs() {
+            return perRank(call.inputs(), call.root());
+        }
+
+        private MemorySegment[] outputs() {
+            return perRank(call.outputs(), call.root());
         }
 
         @Override
@@ -213,18 +247,35 @@ final class PlannedCalls implements AutoCloseable {
             }
         }
 
-        private void end(CollectiveEvent event, Plan ready, boolean succeeded) {
-            event.end();
-            if (event.shouldCommit()) {
-                event.succeeded = succeeded;
-                event.collective = call.collective().label();
-                event.algorithm = ready.algorithm();
-                event.bytes = call.count() * call.type().bytes();
-                event.ranks = ranks;
-                event.type = call.type().name();
-                event.operation = call.op().name();
-                event.inPlace = call.inPlace();
-                event.commit();
+        /** Records the run as an event. */
+        private final class Recorded implements Completion {
+            private final Completion completion;
+            private final CollectiveEvent event = new CollectiveEvent();
+
+            Recorded(Completion completion) {
+                this.completion = completion;
+                event.begin();
+            }
+
+            @Override
+            public void ended(@Nullable Throwable failure) {
+                end(failure == null);
+                completion.ended(failure);
+            }
+
+            void end(boolean succeeded) {
+                event.end();
+                if (event.shouldCommit()) {
+                    event.succeeded = succeeded;
+                    event.collective = call.collective().label();
+                    event.algorithm = Objects.requireNonNull(plan).algorithm();
+                    event.bytes = call.count() * call.type().bytes();
+                    event.ranks = ranks;
+                    event.type = call.type().name();
+                    event.operation = call.op().name();
+                    event.inPlace = call.inPlace();
+                    event.commit();
+                }
             }
         }
     }
@@ -310,9 +361,7 @@ final class PlannedCalls implements AutoCloseable {
     }
 
     private boolean isOrdered(PlanKey key) {
-        return key.collective().reduces()
-                && key.type().isFloating()
-                && reproducible;
+        return key.collective().reduces() && key.type().isFloating() && reproducible;
     }
 
     /** Returns one segment per rank, NULL for those without one; a lone buffer of several ranks is the root's. */

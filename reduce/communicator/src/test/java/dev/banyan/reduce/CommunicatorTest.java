@@ -539,7 +539,8 @@ class CommunicatorTest {
 
     @Test
     void aBackendWithoutReproducibleSumsSaysSo() {
-        Config reproducible = Config.builder().set(Algorithms.REPRODUCIBLE, true).build();
+        Config reproducible =
+                Config.builder().set(Algorithms.REPRODUCIBLE, true).build();
         ScriptedBackend backend = new ScriptedBackend(() -> {});
         try (Communicator communicator = Communicator.create(FOUR, reproducible, backend)) {
             List<MemorySegment> buffers = communicator.allocateAll(4);

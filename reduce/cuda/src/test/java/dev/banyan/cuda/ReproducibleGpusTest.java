@@ -51,14 +51,13 @@ class ReproducibleGpusTest {
                 .set("BANYAN_CUDA_EXECUTOR", executor)
                 .set(Planner.ALGORITHM.name(), algorithm)
                 .build();
-        Machine machine =
-                Machine.preset(ranks <= 8 ? "dgx-a100" : "dgx-2").subset(IntStream.range(0, ranks).toArray());
+        Machine machine = Machine.preset(ranks <= 8 ? "dgx-a100" : "dgx-2")
+                .subset(IntStream.range(0, ranks).toArray());
         Random random = new Random(ranks);
-        try (Communicator gpus =
-                        Communicator.onGpus(machine, config, IntStream.range(0, ranks).toArray());
+        try (Communicator gpus = Communicator.onGpus(
+                        machine, config, IntStream.range(0, ranks).toArray());
                 Communicator host = Communicator.onHost(machine, config)) {
-            for (Collective collective :
-                    List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
+            for (Collective collective : List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
                 for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG)) {
                     int elements = (int) collective.inputElements(count, ranks);
                     List<byte[]> values = IntStream.range(0, ranks)
@@ -90,13 +89,10 @@ class ReproducibleGpusTest {
             switch (type) {
                 case F64 -> values.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, 8L * i, value);
                 case F32 -> values.set(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i, (float) value);
-                case F16 ->
-                    values.set(ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i, Float.floatToFloat16((float) value));
+                case F16 -> values.set(ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i, Float.floatToFloat16((float) value));
                 default ->
-                    values.set(
-                            ValueLayout.JAVA_SHORT_UNALIGNED,
-                            2L * i,
-                            (short) (Float.floatToRawIntBits((float) value) >>> 16));
+                    values.set(ValueLayout.JAVA_SHORT_UNALIGNED, 2L * i, (short)
+                            (Float.floatToRawIntBits((float) value) >>> 16));
             }
         }
         return values.asSlice(0, (long) elements * type.bytes()).toArray(ValueLayout.JAVA_BYTE);

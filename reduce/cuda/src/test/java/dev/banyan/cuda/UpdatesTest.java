@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
-import dev.banyan.cuda.internal.ptx.UpdatePtx;
+import dev.banyan.cuda.internal.ptx.ElementTable;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Updates on the emulated driver, compared with the host's. */
 class UpdatesTest {
     private static final int ROUNDS = 3;
-    private static final long[] COUNTS = {0, 1, 31, 511, 513, UpdatePtx.CHUNK, UpdatePtx.CHUNK + 1, 9001};
+    private static final long[] COUNTS = {0, 1, 31, 511, 513, ElementTable.CHUNK, ElementTable.CHUNK + 1, 9001};
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
     /** Ranks 0 and 2 share a device. */
@@ -195,7 +195,7 @@ class UpdatesTest {
 
     @Test
     void manyValuesTakeSeveralLaunches() {
-        int values = 2 * UpdatePtx.MOST_ENTRIES + 1;
+        int values = 2 * ElementTable.MOST_ENTRIES + 1;
         List<MemorySegment> gradients = ones(values);
         List<MemorySegment> parameters = ones(values);
         List<ParameterUpdate> updates = IntStream.range(0, values)

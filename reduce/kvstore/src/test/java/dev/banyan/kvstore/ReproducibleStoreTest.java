@@ -56,8 +56,7 @@ class ReproducibleStoreTest {
         }
     }
 
-    private static void check(
-            AlgorithmChoice algorithm, long chunkBytes, long fusionBytes, List<String> types) {
+    private static void check(AlgorithmChoice algorithm, long chunkBytes, long fusionBytes, List<String> types) {
         Config config = Config.builder()
                 .set(Algorithms.REPRODUCIBLE, true)
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))

@@ -335,10 +335,7 @@ final class FastestChoice {
     }
 
     private PlannedSchedule planned(AlgorithmConfig choice, CollectiveRequest request) {
-        return new PlannedSchedule(
-                choice,
-                algorithms.get(choice).schedule(request),
-                algorithms.links(choice, request));
+        return new PlannedSchedule(choice, algorithms.get(choice).schedule(request), algorithms.links(choice, request));
     }
 
     private CollectiveRequest ofBytes(CollectiveRequest request, double bytes) {

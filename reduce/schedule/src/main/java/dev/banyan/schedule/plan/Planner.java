@@ -297,8 +297,7 @@ public final class Planner {
      */
     public PlannedSchedule plan(AlgorithmConfig choice, CollectiveRequest request) {
         CollectiveRequest cut = ChunkLimit.checked(choice.cut(request), machine.size());
-        return new PlannedSchedule(
-                choice, algorithms.get(choice).schedule(cut), algorithms.links(choice, request));
+        return new PlannedSchedule(choice, algorithms.get(choice).schedule(cut), algorithms.links(choice, request));
     }
 
     /**
@@ -316,8 +315,7 @@ public final class Planner {
         if (hint.algorithm() == AlgorithmChoice.STAR && hint.hub() != 0) {
             return new PlannedSchedule(
                     AlgorithmConfig.of(AlgorithmChoice.STAR),
-                    new StarAlgorithm(machine.size(), hint.hub())
-                            .schedule(ChunkLimit.checked(request, machine.size())),
+                    new StarAlgorithm(machine.size(), hint.hub()).schedule(ChunkLimit.checked(request, machine.size())),
                     List.of());
         }
         return plan(

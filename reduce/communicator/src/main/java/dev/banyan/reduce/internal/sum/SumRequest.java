@@ -13,8 +13,7 @@ import dev.banyan.schedule.type.DataType;
  * @param mean whether sums are divided by the number of ranks
  * @param inPlace whether inputs and outputs are the same buffers
  */
-public record SumRequest(
-        Collective collective, int root, long count, DataType type, boolean mean, boolean inPlace) {
+public record SumRequest(Collective collective, int root, long count, DataType type, boolean mean, boolean inPlace) {
     public SumRequest {
         if (!collective.reduces() || !type.isFloating()) {
             throw new IllegalArgumentException(

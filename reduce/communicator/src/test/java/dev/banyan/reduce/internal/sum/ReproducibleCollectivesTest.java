@@ -130,7 +130,9 @@ class ReproducibleCollectivesTest {
 
     private static long[] sums(DataType type, boolean mean, long[][] values) {
         SumOracle oracle = new SumOracle(type);
-        return Arrays.stream(values).mapToLong(sample -> oracle.defined(sample, mean)).toArray();
+        return Arrays.stream(values)
+                .mapToLong(sample -> oracle.defined(sample, mean))
+                .toArray();
     }
 
     private static void set(DataType type, MemorySegment array, long index, long bits) {

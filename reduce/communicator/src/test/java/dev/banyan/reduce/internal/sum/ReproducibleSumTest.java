@@ -93,7 +93,8 @@ class ReproducibleSumTest {
     }
 
     private static void checkBound(SumOracle oracle, long[] values, long sum) {
-        BigDecimal error = oracle.number(sum).subtract(oracle.sum(values, false)).abs();
+        BigDecimal error =
+                oracle.number(sum).subtract(oracle.sum(values, false)).abs();
         assertThat(error)
                 .isLessThanOrEqualTo(oracle.bound(values).add(oracle.unit(sum).divide(BigDecimal.TWO)));
     }
@@ -105,7 +106,8 @@ class ReproducibleSumTest {
         SumOracle oracle = new SumOracle(DataType.F32);
         long[] values = new long[contributions];
         Arrays.fill(values, bits(1.5f));
-        assertThat(oracle.bound(values)).isEqualByComparingTo(oracle.unit(bits(1.5f)).multiply(units));
+        assertThat(oracle.bound(values))
+                .isEqualByComparingTo(oracle.unit(bits(1.5f)).multiply(units));
     }
 
     /** Neither the order of inputs nor how many processes hold them. */
@@ -160,9 +162,8 @@ class ReproducibleSumTest {
         MemorySegment codes = ARENA.allocate(SumBlock.LENGTH);
         ReproducibleSum sum = new ReproducibleSum(type, contributions, mean);
         boolean wide = sum.integers() == DataType.I64;
-        List<SumBlock> parts = IntStream.range(0, processes)
-                .mapToObj(_ -> new SumBlock(sum))
-                .toList();
+        List<SumBlock> parts =
+                IntStream.range(0, processes).mapToObj(_ -> new SumBlock(sum)).toList();
         MemorySegment integers = ARENA.allocate((long) SumBlock.LENGTH * Long.BYTES, Long.BYTES);
         for (int at = 0; at < values.length; at += SumBlock.LENGTH) {
             int first = at;

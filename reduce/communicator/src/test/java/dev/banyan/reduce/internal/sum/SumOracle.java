@@ -173,7 +173,9 @@ record SumOracle(DataType type) {
         int greatest = Arrays.stream(values)
                 .mapToInt(value -> type == DataType.F64
                         ? Math.getExponent(number(value).doubleValue())
-                        : Math.max(Float.MIN_EXPONENT, Math.getExponent(number(value).floatValue())))
+                        : Math.max(
+                                Float.MIN_EXPONENT,
+                                Math.getExponent(number(value).floatValue())))
                 .max()
                 .orElseThrow();
         if (type == DataType.F64) {

@@ -182,8 +182,7 @@ public final class LaunchQueue {
      * @param completion learns of the run's end
      * @throws CudaException if a launch fails, which breaks the backend
      */
-    public void start(
-            Launcher launcher, Supplier<Run> launch, @Nullable CallerStreams streams, Completion completion) {
+    public void start(Launcher launcher, Supplier<Run> launch, @Nullable CallerStreams streams, Completion completion) {
         Place place = new Place(streams == null ? null : join.check(streams), completion);
         Thread caller = Thread.currentThread();
         inTurn(() -> {

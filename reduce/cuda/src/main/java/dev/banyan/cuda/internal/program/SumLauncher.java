@@ -1,19 +1,20 @@
 package dev.banyan.cuda.internal.program;
 
-import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.internal.ptx.ElementTable;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.schedule.type.DataType;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import jcuda.NativePointerObject;
+import java.util.Map;
 import jcuda.Pointer;
-import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,8 +22,14 @@ import org.jspecify.annotations.Nullable;
  * thread at a time.
  */
 public final class SumLauncher {
-    /** Blocks of a launch at most; some for each multiprocessor of large GPUs. */
-    private static final int MOST_BLOCKS = 1024;
+    /** One launch can run passes that agree in this. */
+    private record Kind(CudaDevice device, Kernel kernel, int exponent, int divisor) {
+        static Kind of(SumPass pass, CudaDevice device) {
+            ReproducibleSum sum = pass.sum();
+            Kernel kernel = new Kernel.Sum(pass.stage(), sum.type(), sum.integers() == DataType.I64);
+            return new Kind(device, kernel, sum.exponentOfCodeZero(), sum.divisor());
+        }
+    }
 
     private final Ranks ranks;
     private final LaunchQueue queue;
@@ -46,43 +53,29 @@ public final class SumLauncher {
     }
 
     private ElementRun launch(List<SumPass> passes) {
+        Map<Kind, List<SumPass>> kinds = new LinkedHashMap<>();
         for (SumPass pass : passes) {
             if (pass.count() > 0) {
                 programs.access().check(pass, ranks.get(pass.rank()));
-                launch(pass);
+                kinds.computeIfAbsent(Kind.of(pass, ranks.get(pass.rank())), _ -> new ArrayList<>())
+                        .add(pass);
             }
         }
+        kinds.forEach((kind, same) -> {
+            for (int from = 0; from < same.size(); from += ElementTable.MOST_ENTRIES) {
+                launch(kind, same.subList(from, Math.min(same.size(), from + ElementTable.MOST_ENTRIES)));
+            }
+        });
         return runs.ended();
     }
 
-    private void launch(SumPass pass) {
-        ReproducibleSum sum = pass.sum();
-        Kernel kernel = new Kernel.Sum(pass.stage(), sum.type(), sum.integers() == DataType.I64);
-        CudaDevice device = ranks.get(pass.rank());
-        Pointer parameters = Pointer.to(
-                new NativePointerObject[] {
-                    Pointer.to(new long[] {pass.values().address()}),
-                    Pointer.to(new long[] {pass.codes().address()}),
-                    Pointer.to(new long[] {pass.integers().address()}),
-                    Pointer.to(new long[] {pass.count()}),
-                    Pointer.to(new int[] {sum.exponentOfCodeZero()}),
-                    Pointer.to(new int[] {sum.divisor()})
-                });
-        int blocks = (int) Math.min(MOST_BLOCKS, Math.ceilDiv(pass.count(), (long) Kernel.BLOCK));
-        device.enter();
-        Cuda.check(
-                JCudaDriver.cuLaunchKernel(
-                        device.function(kernel),
-                        blocks,
-                        1,
-                        1,
-                        Kernel.BLOCK,
-                        1,
-                        1,
-                        0,
-                        programs.stream(device),
-                        parameters,
-                        null),
-                "cuLaunchKernel of " + kernel.name() + " on device " + device.ordinal());
+    private void launch(Kind kind, List<SumPass> passes) {
+        ElementLaunch launch = new ElementLaunch();
+        passes.forEach(pass -> launch.add(pass.values(), pass.codes(), pass.integers(), pass.count()));
+        launch.start(
+                kind.kernel(),
+                kind.device(),
+                programs.stream(kind.device()),
+                List.of(Pointer.to(new int[] {kind.exponent()}), Pointer.to(new int[] {kind.divisor()})));
     }
 }

@@ -1,30 +1,25 @@
 package dev.banyan.cuda.internal.program;
 
-import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.launch.Place;
 import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.internal.ptx.ElementTable;
 import dev.banyan.cuda.internal.ptx.Kernel;
-import dev.banyan.cuda.internal.ptx.UpdatePtx;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.DataType;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import jcuda.NativePointerObject;
 import jcuda.Pointer;
-import jcuda.driver.JCudaDriver;
 
 /**
  * Launches updates of values by kernels on their devices, in the streams of device programs: one launch for each
- * device, optimizer and type, as long as it updates no more than {@link UpdatePtx#MOST_ENTRIES} values. The kernels
+ * device, optimizer and type, as long as it updates no more than {@link ElementTable#MOST_ENTRIES} values. The kernels
  * take all that they need by their parameters. Used by one thread at a time.
  *
  * <p>An update needs no order between devices: a device's program ends when all that it receives has arrived, and
@@ -78,29 +73,19 @@ public final class UpdateLauncher {
             }
         }
         kinds.forEach((kind, values) -> {
-            for (int from = 0; from < values.size(); from += UpdatePtx.MOST_ENTRIES) {
-                launch(kind, values.subList(from, Math.min(values.size(), from + UpdatePtx.MOST_ENTRIES)));
+            for (int from = 0; from < values.size(); from += ElementTable.MOST_ENTRIES) {
+                launch(kind, values.subList(from, Math.min(values.size(), from + ElementTable.MOST_ENTRIES)));
             }
         });
         return runs.ended();
     }
 
     private void launch(Kind kind, List<ParameterUpdate> values) {
-        ByteBuffer table = ByteBuffer.allocate(UpdatePtx.ENTRY_BYTES * UpdatePtx.MOST_ENTRIES)
-                .order(ByteOrder.nativeOrder());
-        int blocks = 0;
+        ElementLaunch launch = new ElementLaunch();
         for (ParameterUpdate update : values) {
-            table.putLong(update.value().address());
-            table.putLong(update.gradient().address());
-            table.putLong(update.state().address());
-            table.putLong(update.count());
-            table.putInt(blocks);
-            table.putInt(0);
-            blocks = Math.addExact(blocks, Math.toIntExact(Math.ceilDiv(update.count(), (long) UpdatePtx.CHUNK)));
+            launch.add(update.value(), update.gradient(), update.state(), update.count());
         }
-        List<NativePointerObject> parameters = new ArrayList<>();
-        parameters.add(Pointer.to(table.array()));
-        parameters.add(Pointer.to(new int[] {values.size()}));
+        List<Pointer> parameters = new ArrayList<>();
         parameters.add(Pointer.to(new int[] {kind.step() == 1 ? 1 : 0}));
         for (double coefficient : kind.optimizer().coefficients(kind.step())) {
             parameters.add(
@@ -109,21 +94,6 @@ public final class UpdateLauncher {
                             : Pointer.to(new float[] {(float) coefficient}));
         }
         Kernel kernel = new Kernel.Update(Kernel.Update.Rule.of(kind.optimizer()), kind.type());
-        kind.device().enter();
-        Cuda.check(
-                JCudaDriver.cuLaunchKernel(
-                        kind.device().function(kernel),
-                        blocks,
-                        1,
-                        1,
-                        Kernel.BLOCK,
-                        1,
-                        1,
-                        0,
-                        programs.stream(kind.device()),
-                        Pointer.to(parameters.toArray(NativePointerObject[]::new)),
-                        null),
-                "cuLaunchKernel of " + kernel.name() + " on device "
-                        + kind.device().ordinal());
+        launch.start(kernel, kind.device(), programs.stream(kind.device()), parameters);
     }
 }

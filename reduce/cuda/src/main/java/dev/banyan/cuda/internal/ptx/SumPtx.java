@@ -1,7 +1,6 @@
 package dev.banyan.cuda.internal.ptx;
 
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.DOUBLE;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.FLOAT;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
@@ -9,11 +8,12 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A thread takes elements
- * that are as far apart as there are threads.
+ * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A block takes a chunk of one
+ * array, which it finds by an {@link ElementTable}.
  */
 final class SumPtx {
     private static final int DOUBLE_BIAS = Double.MAX_EXPONENT;
@@ -48,21 +48,25 @@ final class SumPtx {
     }
 
     String text() {
-        String values = text.address("values");
-        String codes = text.address("codes");
-        String integers = text.address("integers");
-        String count = text.emit(LONG, "ld.param.u64", "[count]");
+        ElementTable table = new ElementTable(text);
+        String values = table.array(0);
+        String codes = table.array(1);
+        String integers = table.array(2);
         String exponent = text.emit(WORD, "ld.param.u32", "[exponent]");
         String divisor = text.emit(WORD, "ld.param.u32", "[divisor]");
-        String index = text.thread();
-        String threads = text.threads();
-        String loop = text.label("element");
-        String done = text.label("elements_end");
-        text.place(loop);
-        text.branchIfReached(index, count, done);
-        String value = text.at(values, index, type.bytes());
-        String codeAt = text.at(codes, index, 1);
-        String integer = text.at(integers, index, integerBytes);
+        table.eachElement(index -> element(
+                text.at(values, index, type.bytes()),
+                text.at(codes, index, 1),
+                text.at(integers, index, integerBytes),
+                exponent,
+                divisor));
+        List<String> parameters = new ArrayList<>(ElementTable.PARAMETERS);
+        parameters.add(".param .u32 exponent");
+        parameters.add(".param .u32 divisor");
+        return text.module(kernel.name(), Kernel.LIMITS, parameters);
+    }
+
+    private void element(String value, String codeAt, String integer, String exponent, String divisor) {
         switch (kernel.stage()) {
             case CODES -> text.emit("st.global.u8 [" + codeAt + "], " + codeOf(load(value)));
             case INTEGERS -> {
@@ -77,19 +81,6 @@ final class SumPtx {
                 result(value, sum, word("ld.global.u8", "[" + codeAt + "]"), exponent, divisor);
             }
         }
-        text.emit("add.u64 " + index + ", " + index + ", " + threads);
-        text.emit("bra " + loop);
-        text.place(done);
-        return text.module(
-                kernel.name(),
-                Kernel.LIMITS,
-                List.of(
-                        ".param .u64 values",
-                        ".param .u64 codes",
-                        ".param .u64 integers",
-                        ".param .u64 count",
-                        ".param .u32 exponent",
-                        ".param .u32 divisor"));
     }
 
     private String word(String operation, Object... operands) {
@@ -233,8 +224,7 @@ final class SumPtx {
     private String special(String counts) {
         String mask = wide("mov.b64", (1L << countBits) - 1);
         String positive = test("setp.ne.u64", wide("and.b64", counts, mask), 0);
-        String negative =
-                test("setp.ne.u64", wide("and.b64", wide("shr.u64", counts, countBits), mask), 0);
+        String negative = test("setp.ne.u64", wide("and.b64", wide("shr.u64", counts, countBits), mask), 0);
         String nans = test("setp.ne.u64", wide("shr.u64", counts, 2 * countBits), 0);
         String isNan = test("or.pred", test("and.pred", positive, negative), nans);
         String nan = wide("mov.b64", (long) infinite << precision - 1 | 1L << precision - 2);

@@ -18,18 +18,6 @@ import java.util.List;
  * in the table among the parameters, so that the host copies nothing to a device.
  */
 public final class UpdatePtx {
-    /** Elements of a chunk. */
-    public static final int CHUNK = 8 * Kernel.BLOCK;
-
-    /**
-     * Bytes of an entry of the table: u64 addresses of value, gradient and state, u64 count, u32 number of blocks of
-     * the entries before it, u32 0.
-     */
-    public static final int ENTRY_BYTES = 40;
-
-    /** Greatest number of entries: the parameters of a kernel may have 4096 bytes. */
-    public static final int MOST_ENTRIES = 96;
-
     private final PtxText text = new PtxText();
     private final Kernel.Update kernel;
     private final DataType type;
@@ -60,61 +48,26 @@ public final class UpdatePtx {
 
     String text() {
         List<String> parameters = new ArrayList<>();
-        parameters.add(".param .align 8 .b8 table[" + ENTRY_BYTES * MOST_ENTRIES + "]");
-        parameters.add(".param .u32 values");
+        parameters.addAll(ElementTable.PARAMETERS);
         parameters.add(".param .u32 first");
         for (int c = 0; c < coefficients(kernel.rule()); c++) {
             parameters.add(".param ." + suffix + " coefficient" + c);
             coefficients.add(text.emit(register, "ld.param." + suffix, "[coefficient" + c + "]"));
         }
-        String block = text.emit(WORD, "mov.u32", "%ctaid.x");
-        String entry = entry(block);
-        String value = address(entry, 0);
-        String gradient = address(entry, 8);
-        String state = address(entry, 16);
-        String count = text.emit(LONG, "ld.param.u64", "[" + entry + "+24]");
-        String chunk = text.emit(WORD, "sub.u32", block, text.emit(WORD, "ld.param.u32", "[" + entry + "+32]"));
-        String begin = text.emit(LONG, "mul.wide.u32", chunk, CHUNK);
-        String full = text.emit(LONG, "add.u64", begin, CHUNK);
-        String end = text.emit(LONG, "min.u64", full, count);
-        String thread = text.emit(LONG, "cvt.u64.u32", text.emit(WORD, "mov.u32", "%tid.x"));
-        String index = text.emit(LONG, "add.u64", begin, thread);
+        ElementTable table = new ElementTable(text);
+        String value = table.array(0);
+        String gradient = table.array(1);
+        String state = table.array(2);
+        String count = table.count();
         List<String> arrays = arrays(state, count);
         String first = text.emit(PREDICATE, "setp.ne.u32", text.emit(WORD, "ld.param.u32", "[first]"), 0);
-        String loop = text.label("element");
-        String done = text.label("elements_end");
-        text.place(loop);
-        text.branchIfReached(index, end, done);
-        List<String> places =
-                arrays.stream().map(array -> text.at(array, index, stateBytes)).toList();
-        element(text.at(value, index, type.bytes()), text.at(gradient, index, type.bytes()), places, first);
-        text.emit("add.u64 " + index + ", " + index + ", " + Kernel.BLOCK);
-        text.emit("bra " + loop);
-        text.place(done);
+        table.eachElement(index -> {
+            List<String> places = arrays.stream()
+                    .map(array -> text.at(array, index, stateBytes))
+                    .toList();
+            element(text.at(value, index, type.bytes()), text.at(gradient, index, type.bytes()), places, first);
+        });
         return text.module(kernel.name(), Kernel.LIMITS, parameters);
-    }
-
-    /** Returns the address of the last entry before which there are no more blocks than this one's number. */
-    private String entry(String block) {
-        String table = text.emit(LONG, "mov.b64", "table");
-        String low = text.emit(WORD, "mov.b32", 0);
-        String high = text.emit(WORD, "ld.param.u32", "[values]");
-        String loop = text.label("search");
-        text.place(loop);
-        String middle = text.emit(WORD, "shr.u32", text.emit(WORD, "add.u32", low, high), 1);
-        String at = text.emit(LONG, "mad.wide.u32", middle, ENTRY_BYTES, table);
-        String before = text.emit(WORD, "ld.param.u32", "[" + at + "+32]");
-        String reached = text.emit(PREDICATE, "setp.ls.u32", before, block);
-        text.emit("selp.b32 " + low + ", " + middle + ", " + low + ", " + reached);
-        text.emit("selp.b32 " + high + ", " + high + ", " + middle + ", " + reached);
-        String left = text.emit(WORD, "sub.u32", high, low);
-        text.emit("@" + text.emit(PREDICATE, "setp.hi.u32", left, 1) + " bra " + loop);
-        return text.emit(LONG, "mad.wide.u32", low, ENTRY_BYTES, table);
-    }
-
-    private String address(String entry, int offset) {
-        String generic = text.emit(LONG, "ld.param.u64", "[" + entry + "+" + offset + "]");
-        return text.emit(LONG, "cvta.to.global.u64", generic);
     }
 
     /** Returns the addresses of the state's arrays. */

@@ -1,7 +1,7 @@
 /**
  * The kernels as PTX text, and the layouts of the memory by which device programs talk to the host.
  *
- * <p>All but programs and updates are element-wise. Addresses are 64-bit and aligned to the element, {@code
+ * <p>All but programs, and those with tables, are element-wise. Addresses are 64-bit and aligned to the element, {@code
  * count} is in elements; a thread takes elements in strides of the whole grid, so any grid does.
  *
  * <table>
@@ -20,10 +20,10 @@
  *     buffer31</td> <td>runs the loops of a {@linkplain ProgramTable table}, a block for each of its
  *     blocks, of 64 to 544 threads in warps, of which the last warp posts flags; reports in a {@linkplain
  *     ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
- * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 values, u32 first, coefficients</td><td>values changed
+ * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 entries, u32 first, coefficients</td><td>values changed
  *     by their gradients; RULE sgd, sgd_momentum, adam, adam_w; TYPE f32, f64, f16, bf16</td></tr>
- * <tr><td>banyan_sum_STAGE_TYPE_BITS</td><td>u64 values, u64 codes, u64 integers, u64 count, s32 exponent for code 0,
- *     u32 divisor</td><td>a pass of {@linkplain dev.banyan.reduce.internal.sum.ReproducibleSum reproducible sums};
+ * <tr><td>banyan_sum_STAGE_TYPE_BITS</td><td>table of values, codes and integers, u32 entries, s32 exponent for code
+ *     0, u32 divisor</td><td>a pass of {@linkplain dev.banyan.reduce.internal.sum.ReproducibleSum reproducible sums};
  *     STAGE codes, integers, results; TYPE f32, f64, f16, bf16; BITS of an integer</td></tr>
  * </table>
  *

@@ -20,7 +20,6 @@ public interface TreeAlgorithm extends CollectiveAlgorithm {
 
     @Override
     default Schedule schedule(CollectiveRequest request) {
-        return new Lowering(name(), ranks(), request)
-                .lower(trees(request.collective(), request.root()));
+        return new Lowering(name(), ranks(), request).lower(trees(request.collective(), request.root()));
     }
 }
