@@ -168,7 +168,8 @@ public final class World {
     /** Rejects settings that differ between processes and would make them wait for each other or mix up calls. */
     private void compareSettings(OrderCheck check) {
         check.difference("has BANYAN_CHECK_ORDER=" + (config.get(CHECK_ORDER) ? 1 : 0) + ", BANYAN_OUTSTANDING="
-                        + config.get(OUTSTANDING) + " and BANYAN_REPRODUCIBLE=" + config.get(Algorithms.REPRODUCIBLE))
+                        + config.get(OUTSTANDING) + " and BANYAN_REPRODUCIBLE="
+                        + (config.get(Algorithms.REPRODUCIBLE) ? 1 : 0))
                 .ifPresent(both -> {
                     throw new MpiException("the processes have different settings: " + both
                             + "; give all the same, variables also on other machines by mpirun -x NAME");

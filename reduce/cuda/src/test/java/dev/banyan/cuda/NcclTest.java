@@ -118,7 +118,7 @@ class NcclTest {
                     if (op == ReduceOp.AVG && !type.isFloating()) {
                         continue;
                     }
-                    // Where the root is another rank than the first, the host adds up in another order.
+                    // The host adds up in another order if the root is not the first rank.
                     if (type.isFloating()
                             && collective != Collective.ALL_REDUCE
                             && (op == ReduceOp.SUM || op == ReduceOp.AVG || op == ReduceOp.PROD)) {
