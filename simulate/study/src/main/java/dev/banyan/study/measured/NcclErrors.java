@@ -59,12 +59,7 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
         List<SweepComparison.Row> small = new ArrayList<>();
         List<SweepComparison.Row> large = new ArrayList<>();
         sweeps.forEach(sweep -> sweep.rows().forEach(row -> (row.bytes() < LARGE ? small : large).add(row)));
-        return new NcclErrors(
-                profile,
-                sweeps.size(),
-                seen,
-                Errors.of(large),
-                Errors.of(small));
+        return new NcclErrors(profile, sweeps.size(), seen, Errors.of(large), Errors.of(small));
     }
 
     /** Returns the errors of all classes that a sweep was published of. */
