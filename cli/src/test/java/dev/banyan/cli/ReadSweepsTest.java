@@ -353,7 +353,7 @@ class ReadSweepsTest {
             h:1:2 [0] NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p channels
             """);
         assertThat(diagnosed(sweep, "--machine dgx-h100 --log " + log))
-                .contains("NCCL is 10.9 times as slow")
+                .contains("NCCL is 10.4 times as slow")
                 .contains("Collectives use 24 channels")
                 .doesNotContain("NCHANNELS")
                 .doesNotContain("NCCL_TOPO_FILE")

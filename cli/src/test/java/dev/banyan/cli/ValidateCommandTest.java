@@ -7,10 +7,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.ProfileJson;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.study.measured.PublishedSweeps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -135,7 +137,13 @@ class ValidateCommandTest {
         Path page = Path.of("..", "docs", "simulator.md");
         assumeTrue(Files.exists(page), () -> page + " is not there");
         Path report = folder.resolve("report.md");
-        CommandRun run = CommandRun.of("validate --sweeps " + sweeps + " --report " + report);
+        Path cases = sweeps.resolveSibling(Path.of("..", "cases")).normalize();
+        String others = PublishedSweeps.all().stream()
+                .map(sweep -> cases.resolve(sweep.file()))
+                .filter(Files::exists)
+                .map(file -> " " + file)
+                .collect(Collectors.joining());
+        CommandRun run = CommandRun.of("validate --sweeps " + sweeps + others + " --report " + report);
         assertThat(run.status()).as(run.err()).isZero();
         for (String name : List.of(".md", "-rows.csv", "-constants.csv")) {
             assertThat(folder.resolve("report" + name))

@@ -56,12 +56,18 @@ public enum Constant {
     NCCL_SIMPLE_HOP_US("nccl.simpleHopUs", Range.US),
     /** As for LL. */
     NCCL_SIMPLE_FRACTION("nccl.simpleFraction", Range.USE),
+    /** NCCL's Simple protocol: what each hop takes more once data are enough for all channels, in us. */
+    NCCL_SIMPLE_FILL_US("nccl.simpleFillUs", Range.US),
     /** NCCL's reduction in the switch (NVLS): what a call takes beyond its data, in us. */
     NCCL_NVLS_BASE_US("nccl.nvlsBaseUs", Range.US),
     /** NCCL's reduction in the switch: fraction of a device's nominal bandwidth that it fills; 0 where not used. */
     NCCL_NVLS_FRACTION("nccl.nvlsFraction", Range.USE),
-    /** Time of a process to launch NCCL's kernel on one of its devices, in us. */
+    /** NCCL's reduction in the switch: what a call takes more once data are enough for all channels, in us. */
+    NCCL_NVLS_FILL_US("nccl.nvlsFillUs", Range.US),
+    /** Time of a process to launch NCCL's kernel of few channels on one of its devices, in us. */
     NCCL_LAUNCH_US("nccl.launchUs", Range.US),
+    /** Time that such a launch takes more where the kernel has all channels, in us. */
+    NCCL_LAUNCH_FILL_US("nccl.launchFillUs", Range.US),
     /** Fraction of host memory's one-way rate that each way keeps while a device sends and receives. */
     HOST_DUPLEX("host.duplex", Range.FRACTION),
     /** Device programs: from the call to the begin of the kernel on the first device, in us. */
@@ -144,9 +150,13 @@ public enum Constant {
         return key.startsWith("program.");
     }
 
-    /** Returns whether it is of NCCL's reduction in the switch, which profiles without these constants do not use. */
-    boolean isOfNvls() {
-        return this == NCCL_NVLS_BASE_US || this == NCCL_NVLS_FRACTION;
+    /** Returns whether it is 0 in profiles that do not have it: what was not measured of a class is not in the model. */
+    boolean isOptional() {
+        return switch (this) {
+            case NCCL_NVLS_BASE_US, NCCL_NVLS_FRACTION, NCCL_NVLS_FILL_US, NCCL_SIMPLE_FILL_US, NCCL_LAUNCH_FILL_US ->
+                true;
+            default -> false;
+        };
     }
 
     /** Returns whether calls take less time if the value is greater. */

@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Profiles as JSON: {@code {"profile": "name", "constants": {"nvlink.efficiency": {"value": 0.97, "source": "..."},
- * ...}}} with every {@link Constant} by its key; only those of device programs and of NVLS may be missing. A value that
+ * ...}}} with every {@link Constant} by its key; only those of device programs, of NVLS and of
+ * NCCL's channels may be missing. A value that
  * nobody measured has a range, {@code "low"} to {@code "high"}. The static methods are safe for use from any thread.
  */
 public final class ProfileJson {
@@ -130,7 +131,7 @@ public final class ProfileJson {
         for (Constant constant : Constant.values()) {
             if (constant.isOfPrograms()) {
                 values.computeIfAbsent(constant, ProfileJson::usual);
-            } else if (constant.isOfNvls()) {
+            } else if (constant.isOptional()) {
                 values.putIfAbsent(constant, new Profile.Value(0, "not in the profile; not used"));
             }
             need(values.get(constant), constant.key(), "{\"value\": number, \"source\": text}");

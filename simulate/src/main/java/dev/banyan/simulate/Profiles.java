@@ -2,6 +2,7 @@ package dev.banyan.simulate;
 
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,9 +23,22 @@ public final class Profiles {
     private static final int PAIR_LANES_A100 = 4;
 
     private static final int FIRST_H100 = 90;
+    private static final int FIRST_B200 = 100;
+    /** B300's. */
+    private static final int LAST_B200 = 103;
 
     private static final List<String> NAMES = List.of(
-            "p100-nvlink", "v100-nvlink", "v100-nvswitch", "a100-nvswitch", "h100-nvswitch", "mi250x-xgmi", "pcie");
+            "p100-nvlink",
+            "v100-nvlink",
+            "v100-nvswitch",
+            "a100-nvswitch",
+            "h100-nvswitch",
+            "b200-nvswitch",
+            "gb200-nvl",
+            "mi250x-xgmi",
+            "mi300x-xgmi",
+            "mi355x-xgmi",
+            "pcie");
 
     /** Each is read when it is first needed. */
     private static final Map<String, Profile> READ = new ConcurrentHashMap<>();
@@ -65,17 +79,42 @@ public final class Profiles {
     }
 
     /**
-     * The profile that fits a machine best: by its links, and where these are NVLinks by its devices'
-     * compute capability (attribute {@code sm}). Where that is not known, links show it: NVSwitches that reduce are
-     * H100's, 12 links to an NVSwitch and 4 or more between two GPUs A100's, others V100's.
+     * The profile that fits a machine best: by its links, and by its devices' architecture (attribute {@code sm} or
+     * {@code gcn}). Where that is not known, links show it: NVSwitches that reduce are H100's, 12 links to an NVSwitch
+     * and 4 or more between two GPUs A100's, other NVLinks V100's; xGMI links of 64 GB/s and more are MI300X's, those
+     * of 76 and more MI355X's, others MI250X's. Blackwell GPUs beside ARM CPUs are GB200's.
      */
     public static Profile of(Machine machine) {
         return get(nameFor(machine));
     }
 
+    /**
+     * Returns whether the constants of {@link #of} were measured on such GPUs and links, rather than on the nearest
+     * ones: those of NVSwitches on no GPUs that are linked directly, and none on GPUs of an architecture between. It is
+     * so where the description does not say the architecture.
+     */
+    public static boolean isOfClass(Machine machine) {
+        String name = nameFor(machine);
+        boolean isLikeSwitched =
+                !name.endsWith("-nvswitch") || machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH);
+        return isLikeSwitched
+                && machine.devices().stream()
+                        .allMatch(device -> name.equals("pcie") || isOfClass(name, device.attributes()));
+    }
+
+    private static boolean isOfClass(String name, Map<String, String> attributes) {
+        int sm = capability(attributes);
+        String gcn = attributes.getOrDefault("gcn", "").replaceFirst("^gfx", "");
+        return switch (name) {
+            case "mi250x-xgmi" -> gcn.isEmpty() || gcn.startsWith("910") || gcn.startsWith("90a");
+            case "mi300x-xgmi", "mi355x-xgmi" -> true;
+            default -> sm == 0 || sm % 10 == 0 || sm == LAST_B200;
+        };
+    }
+
     private static String nameFor(Machine machine) {
         if (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI)) {
-            return "mi250x-xgmi";
+            return xgmi(machine);
         }
         if (machine.links().stream().noneMatch(link -> link.kind() == Link.Kind.NVLINK)) {
             return "pcie";
@@ -92,7 +131,35 @@ public final class Profiles {
             boolean switched = machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH);
             return switched ? "v100-nvswitch" : "v100-nvlink";
         }
-        return sm < FIRST_H100 ? "a100-nvswitch" : "h100-nvswitch";
+        if (sm < FIRST_B200) {
+            return sm < FIRST_H100 ? "a100-nvswitch" : "h100-nvswitch";
+        }
+        return hasGrace(machine) ? "gb200-nvl" : "b200-nvswitch";
+    }
+
+    private static String xgmi(Machine machine) {
+        double gbs = machine.devices().stream()
+                .map(device -> device.attributes().getOrDefault("gcn", ""))
+                .filter(architecture -> !architecture.isEmpty())
+                .mapToDouble(LinkSpeeds::xgmiLaneGbs)
+                .findFirst()
+                .orElseGet(() -> machine.links().stream()
+                        .filter(link -> link.kind() == Link.Kind.XGMI)
+                        .mapToDouble(link -> link.gbsAToB() / Math.max(1, link.lanes()))
+                        .max()
+                        .orElse(0));
+        return gbs < LinkSpeeds.xgmiLaneGbs("gfx942")
+                ? "mi250x-xgmi"
+                : gbs < LinkSpeeds.xgmiLaneGbs("gfx950") ? "mi300x-xgmi" : "mi355x-xgmi";
+    }
+
+    private static boolean hasGrace(Machine machine) {
+        return machine.devices().stream()
+                        .anyMatch(device ->
+                                device.attributes().getOrDefault("model", "").matches(".*\\bGB\\d{3}\\b.*"))
+                || machine.hubs().stream()
+                        .anyMatch(
+                                hub -> hub.attributes().getOrDefault("arch", "").matches("arm64|aarch64"));
     }
 
     private static int capabilityByLinks(Machine machine) {

@@ -142,6 +142,11 @@ class ProfileJsonTest {
         "dgx-2, v100-nvswitch",
         "dgx-a100, a100-nvswitch",
         "dgx-h100, h100-nvswitch",
+        "h200, h100-nvswitch",
+        "dgx-b200, b200-nvswitch",
+        "gb200-tray, gb200-nvl",
+        "gb200-nvl4, gb200-nvl",
+        "mi300x8, mi300x-xgmi",
         "mi250x8, mi250x-xgmi",
         "pcie-8, pcie",
     })

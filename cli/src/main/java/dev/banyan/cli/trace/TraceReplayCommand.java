@@ -44,7 +44,8 @@ final class TraceReplayCommand extends ReportCommand {
             names = "--profile",
             paramLabel = "NAME",
             description = "Constants of the simulation: p100-nvlink, v100-nvlink, v100-nvswitch, a100-nvswitch,"
-                    + " h100-nvswitch, mi250x-xgmi or pcie (default: those that fit the machine).")
+                + " h100-nvswitch, b200-nvswitch, gb200-nvl, mi250x-xgmi, mi300x-xgmi, mi355x-xgmi or pcie (default:"
+                + " those that fit the machine).")
     private @Nullable Profile profile;
 
     @Override

@@ -179,6 +179,19 @@ class AmdFormatsTest {
         assertThat(List.of(four.gbs(0, 1), four.gbs(1, 2))).containsExactly(200.0, 50.0);
     }
 
+    /** The links of RCCL's 16P1H node, with its dies in the same order. */
+    @Test
+    void sixteenDiesAreEightMi250x() {
+        LinkMatrix preset = LinkMatrix.of(Machine.preset("mi250x8"));
+        Machine machine = read(rocmSmi(16, 4, (a, b) -> preset.gbs(a, b) > 0 ? "XGMI" : "PCIE", 40));
+        LinkMatrix links = LinkMatrix.of(machine);
+        assertThat(List.of(links.gbs(0, 1), links.gbs(0, 4), links.gbs(0, 2), links.gbs(0, 3)))
+                .containsExactly(200.0, 100.0, 50.0, 0.0);
+        assertThat(machine.assumed()).anyMatch(phrase -> phrase.contains("as eight MI250X have"));
+        LinkMatrix ring = LinkMatrix.of(read(rocmSmi(16, 4, (a, b) -> Math.abs(a - b) == 1 ? "XGMI" : "PCIE", 40)));
+        assertThat(ring.gbs(0, 1)).isEqualTo(50);
+    }
+
     @Test
     void refusesWhatIsCut() {
         String rocm = rocmSmi(4, 2, (a, b) -> "XGMI", 0);

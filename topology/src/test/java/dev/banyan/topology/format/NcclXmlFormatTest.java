@@ -19,6 +19,7 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Node;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
@@ -40,6 +41,32 @@ class NcclXmlFormatTest {
 
     private static List<String> names(List<? extends Node> nodes) {
         return nodes.stream().map(Node::name).toList();
+    }
+
+    /** NPS4 shows four NUMA nodes of each CPU, of which the file lists those with GPUs. */
+    @Test
+    void moreThanTwoNumaNodesAreOfTwoCpus() {
+        Machine machine = read(system(cpu(1, gpu(0)), cpu(3, gpu(1)), cpu(5, gpu(2)), cpu(7, gpu(3))));
+        int n = machine.size();
+        assertThat(links(machine, Link.Kind.SOCKET))
+                .extracting(link -> List.of(link.a() - n, link.b() - n))
+                .containsExactlyInAnyOrder(List.of(0, 1), List.of(2, 3), List.of(0, 2));
+        assertThat(machine.assumed()).contains("two CPUs, each with half of the NUMA nodes, and one link between them");
+        assertThat(links(read(system(cpu(0, gpu(0)), cpu(1, gpu(1)))), Link.Kind.SOCKET))
+                .hasSize(1);
+    }
+
+    @Test
+    void geForceCardsFrom40OnHaveNoPeerAccess() {
+        String text = system(cpu(0, gpu(0), gpu(1)));
+        StatedSpeeds model = new StatedSpeeds(0, 0, 0, "NVIDIA GeForce RTX 4090");
+        Machine machine = new MachineReader(MatrixUnit.CLASSES, model).parse("box.xml", text);
+        assertThat(NoPeerAccess.between(machine, 0, 1)).isTrue();
+        assertThat(machine.assumed()).anyMatch(phrase -> phrase.startsWith("no peer access between GeForce"));
+        assertThat(NoPeerAccess.between(read(text), 0, 1)).isFalse();
+        StatedSpeeds none = new StatedSpeeds(0, 0, 0, "", StatedSpeeds.PeerAccess.NO);
+        assertThat(NoPeerAccess.between(new MachineReader(MatrixUnit.CLASSES, none).parse("box.xml", text), 0, 1))
+                .isTrue();
     }
 
     @Test

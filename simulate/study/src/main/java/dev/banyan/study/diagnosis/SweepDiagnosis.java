@@ -319,11 +319,16 @@ public record SweepDiagnosis(
             String model = "the model of NCCL (profile " + measured.profile().name() + ")";
             findings.add("At " + size(last.bytes()) + " a call takes " + us(last.measuredUs()) + ", and "
                     + us(last.predicted().us()) + " in " + model + ": "
-                    + (ratio > EXPECTED
-                            ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as " + way + " here"
-                            : ratio < 1 / EXPECTED
-                                    ? "NCCL is faster than the model, whose constants are too slow for this machine"
-                                    : "NCCL does what " + way + " here"));
+                    + (ratio > EXPECTED && !measured.isModelOfClass()
+                            ? "NCCL takes " + Numbers.format("%.1f", ratio)
+                                    + " times as long, but the model's constants"
+                                    + " are of other GPUs or links, so that this alone shows no fault"
+                            : ratio > EXPECTED
+                                    ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as " + way + " here"
+                                    : ratio < 1 / EXPECTED
+                                            ? "NCCL is faster than the model, whose constants are too slow for this"
+                                                    + " machine"
+                                            : "NCCL does what " + way + " here"));
             if (!slow.isEmpty()) {
                 SweepComparison.Row worst = slow.stream()
                         .max(Comparator.comparingDouble(Findings::ratio))
@@ -335,7 +340,7 @@ public record SweepDiagnosis(
                         + Numbers.format("%.1f", ratio(worst))
                         + " times as long as in the model");
             }
-            if (causes.isEmpty() && !isHealthy()) {
+            if (causes.isEmpty() && !isHealthy() && measured.isModelOfClass()) {
                 advice.addAll(Guesses.of(measured, slow, ratio > EXPECTED));
             }
         }

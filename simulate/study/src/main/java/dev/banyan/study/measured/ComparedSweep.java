@@ -1,6 +1,7 @@
 package dev.banyan.study.measured;
 
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.SweepRun;
@@ -30,6 +31,11 @@ public record ComparedSweep(
                 SweepComparison.of(sweep, rings, setting.collective(), setting.devicesPerProcess()),
                 sweep.run(),
                 log);
+    }
+
+    /** Returns whether the constants of the model are of this class of machines, not of the nearest one alone. */
+    public boolean isModelOfClass() {
+        return !Profiles.of(setting.machine()).equals(profile) || Profiles.isOfClass(setting.machine());
     }
 
     /** The rows of 64 KiB and more; all rows where there is none. */

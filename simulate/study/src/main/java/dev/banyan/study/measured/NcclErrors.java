@@ -36,8 +36,13 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
      * @param worst the greatest
      */
     public record Errors(int rows, double median, double worst) {
-        static Errors of(SweepComparison rows) {
-            return new Errors(rows.rows().size(), rows.medianError(), rows.worstError());
+        /** Returns the errors of rows; 0 where there are none. */
+        static Errors of(List<SweepComparison.Row> rows) {
+            if (rows.isEmpty()) {
+                return new Errors(0, 0, 0);
+            }
+            SweepComparison compared = new SweepComparison(rows);
+            return new Errors(rows.size(), compared.medianError(), compared.worstError());
         }
 
         private String sentence() {
@@ -46,7 +51,7 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
     }
 
     /**
-     * Returns the errors of a class, of the rows of all its sweeps together; some are small, some large.
+     * Returns the errors of a class, of the rows of all its sweeps together.
      *
      * @param seen how many of the sweeps were used for the constants
      */
@@ -54,12 +59,7 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
         List<SweepComparison.Row> small = new ArrayList<>();
         List<SweepComparison.Row> large = new ArrayList<>();
         sweeps.forEach(sweep -> sweep.rows().forEach(row -> (row.bytes() < LARGE ? small : large).add(row)));
-        return new NcclErrors(
-                profile,
-                sweeps.size(),
-                seen,
-                Errors.of(new SweepComparison(large)),
-                Errors.of(new SweepComparison(small)));
+        return new NcclErrors(profile, sweeps.size(), seen, Errors.of(large), Errors.of(small));
     }
 
     /** Returns the errors of all classes that a sweep was published of. */
@@ -122,6 +122,7 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
         return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps")
                 + " of this class, of which "
                 + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
-                + large.sentence() + " from 64 KiB on, " + small.sentence() + " below";
+                + large.sentence() + " from 64 KiB on"
+                + (small.rows() == 0 ? "" : ", " + small.sentence() + " below");
     }
 }

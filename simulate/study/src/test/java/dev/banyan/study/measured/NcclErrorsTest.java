@@ -29,7 +29,7 @@ class NcclErrorsTest {
         Map<String, List<SweepComparison>> classes = new TreeMap<>();
         Map<String, Integer> seen = new TreeMap<>();
         for (PublishedSweep sweep : PublishedSweeps.all()) {
-            Path file = Path.of(System.getProperty("banyan.shared", ""), "figures", "nccl_tests", sweep.file());
+            Path file = SharedSweeps.path(sweep.file());
             assumeTrue(Files.exists(file), () -> file + " is not there; it is in the folder /shared/");
             Profile profile = Profiles.of(sweep.machine());
             NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
@@ -62,7 +62,7 @@ class NcclErrorsTest {
                         + " [0-9.]+%\\) below");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine")))
                 .isEmpty();
-        assertThat(NcclErrors.sentence(profile("h100-nvswitch"))).startsWith("published tables of four to eight H100");
+        assertThat(NcclErrors.sentence(profile("gb200-nvl"))).startsWith("Azure's table of four GB200");
         assertThat(NcclErrors.sentence(profile("mi250x-xgmi")))
                 .isEqualTo("no published sweep of this class says how far they are off");
     }

@@ -1,5 +1,7 @@
 package dev.banyan.topology.internal.amd;
 
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.speed.GpuSpeeds;
 import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
@@ -11,7 +13,8 @@ import java.util.Optional;
  *
  * <p>Eight dies of four MI250X have four links within a package, and two or one to the dies of others: 200, 100 and 50
  * GB/s. These are the links of the 8P1H node that RCCL's topology explorer knows. The weight of such a pair is 15
- * whatever its number of links; the kernel driver gives 15 for each hop (amdgpu_amdkfd_get_xgmi_hops_count).
+ * whatever its number of links; the kernel driver gives 15 for each hop (amdgpu_amdkfd_get_xgmi_hops_count). Sixteen dies
+ * are joined as those of the preset {@code mi250x8}, RCCL's 16P1H node.
  */
 final class XgmiLanes {
     private static final int PACKAGE_LINKS = 4;
@@ -32,9 +35,10 @@ final class XgmiLanes {
         Optional<GpuProduct> product = speeds.whole().product();
         boolean twoDies = product.filter(known -> known.trait() == GpuProduct.Trait.TWO_DIES)
                 .isPresent();
-        if ((twoDies || product.isEmpty()) && size == 8 && areOfFourMi250x(pairs)) {
-            links.addAll(List.of(FOUR_MI250X));
-            assumed = "4, 2 or 1 xGMI links for each pair, as four MI250X have";
+        List<int[]> known = size == 8 ? List.of(FOUR_MI250X) : size == 16 ? eightMi250x() : List.of();
+        if ((twoDies || product.isEmpty()) && !known.isEmpty() && areSamePairs(pairs, known)) {
+            links.addAll(known);
+            assumed = "4, 2 or 1 xGMI links for each pair, as " + (size == 8 ? "four" : "eight") + " MI250X have";
             return;
         }
         for (int[] pair : pairs) {
@@ -46,9 +50,16 @@ final class XgmiLanes {
                 : "one xGMI link for each pair that xGMI joins";
     }
 
-    private static boolean areOfFourMi250x(List<int[]> pairs) {
-        return pairs.size() == FOUR_MI250X.length
-                && List.of(FOUR_MI250X).stream()
+    private static List<int[]> eightMi250x() {
+        return Machine.preset("mi250x8").links().stream()
+                .filter(link -> link.kind() == Link.Kind.XGMI)
+                .map(link -> new int[] {Math.min(link.a(), link.b()), Math.max(link.a(), link.b()), link.lanes()})
+                .toList();
+    }
+
+    private static boolean areSamePairs(List<int[]> pairs, List<int[]> known) {
+        return pairs.size() == known.size()
+                && known.stream()
                         .allMatch(link -> pairs.stream().anyMatch(pair -> pair[0] == link[0] && pair[1] == link[1]));
     }
 

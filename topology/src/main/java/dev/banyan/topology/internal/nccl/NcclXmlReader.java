@@ -6,8 +6,11 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.internal.pcie.CpuNodes;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.BusId;
+import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.internal.text.MachineFormat;
 import dev.banyan.topology.internal.text.Quote;
 import dev.banyan.topology.option.StatedSpeeds;
@@ -37,6 +40,7 @@ final class NcclXmlReader {
     private static final int MAX_CPUS = 256;
 
     private final Warnings warnings = new Warnings();
+    private final StatedSpeeds stated;
     private final SpeedChoice choice;
     private final PciSpeed speeds;
     private final String source;
@@ -55,6 +59,7 @@ final class NcclXmlReader {
 
     NcclXmlReader(String source, StatedSpeeds stated) {
         this.source = source;
+        this.stated = stated;
         choice = new SpeedChoice(stated, Optional.empty());
         speeds = new PciSpeed(choice, warnings);
     }
@@ -352,7 +357,27 @@ final class NcclXmlReader {
         }
         String name = root.text("name");
         String called = name.isEmpty() ? MachineFormat.machineName(source) : name;
-        return new Machine(called, built, allHubs, links, cards, warnings.list(), choice.assumed());
+        RefusedPairs refused = refused(n);
+        return new Machine(
+                called, refused.mark(built), allHubs, refused.usable(links), cards, warnings.list(), choice.assumed());
+    }
+
+    /** The file does not say which pairs have peer access: the user does, or the model that the user states. */
+    private RefusedPairs refused(int n) {
+        boolean byModel = stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL
+                && choice.product().filter(GpuProduct::refusesPeerAccess).isPresent();
+        RefusedPairs refused = new RefusedPairs(n);
+        if (byModel || stated.peerAccess() == StatedSpeeds.PeerAccess.NO) {
+            for (int a = 0; a < n; a++) {
+                for (int b = 0; b < a; b++) {
+                    refused.add(a, b);
+                }
+            }
+        }
+        if (byModel && n > 1) {
+            choice.assume(RefusedPairs.BY_MODEL);
+        }
+        return refused;
     }
 
     /** Returns whether there is a product of the GPU's generation that comes with NVLinks to all others of its box. */
@@ -365,29 +390,55 @@ final class NcclXmlReader {
         return Link.duplex(upper, lower, Link.Kind.PCIE, width.lanes(), width.gbs(), LinkSpeeds.PCIE_US);
     }
 
-    /** Sockets of one host are all linked to each other, as NCCL takes it. */
+    /** Links the CPUs of each host: their NUMA nodes to each other, and one node of each CPU to those of the others. */
     private void linkSockets(int n, List<Link> links) {
-        Set<String> hosts = new HashSet<>();
-        for (int a = 0; a < hubs.size(); a++) {
-            if (hubs.get(a).kind != Hub.Kind.CPU_SOCKET) {
-                continue;
+        Map<String, List<Integer>> hosts = new LinkedHashMap<>();
+        for (int hub = 0; hub < hubs.size(); hub++) {
+            if (hubs.get(hub).kind == Hub.Kind.CPU_SOCKET) {
+                hosts.computeIfAbsent(hubs.get(hub).host, _ -> new ArrayList<>())
+                        .add(hub);
             }
-            hosts.add(hubs.get(a).host);
-            for (int b = a + 1; b < hubs.size(); b++) {
-                if (hubs.get(b).kind == Hub.Kind.CPU_SOCKET && hubs.get(a).host.equals(hubs.get(b).host)) {
-                    boolean areKnown =
-                            NcclCpu.isKnown(hubs.get(a).attributes) && NcclCpu.isKnown(hubs.get(b).attributes);
-                    double gbs = areKnown
-                            ? choice.socketGbs(Math.min(
-                                    NcclCpu.socketGbs(hubs.get(a).attributes),
-                                    NcclCpu.socketGbs(hubs.get(b).attributes)))
-                            : choice.socketGbs();
-                    links.add(Link.duplex(n + a, n + b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
-                }
+        }
+        for (List<Integer> nodes : hosts.values()) {
+            List<List<Integer>> cpus = cpus(nodes);
+            for (List<Integer> cpu : cpus) {
+                linkAll(n, cpu, links);
             }
+            linkAll(n, cpus.stream().map(List::getFirst).toList(), links);
         }
         if (hosts.size() > 1) {
             warnings.add("the file describes " + hosts.size() + " hosts (host_hash): their CPUs are not linked");
+        }
+    }
+
+    /** NUMA nodes are not CPUs; where the file numbers more than two, they are shared out to two CPUs. */
+    private List<List<Integer>> cpus(List<Integer> nodes) {
+        List<String> numas = nodes.stream()
+                .map(node -> "numa " + hubs.get(node).attributes.getOrDefault("numaid", ""))
+                .toList();
+        if (nodes.size() <= 2
+                || numas.stream().distinct().count() < nodes.size()
+                || !numas.stream().allMatch(numa -> numa.matches("numa \\d{1,4}"))) {
+            return nodes.stream().map(List::of).toList();
+        }
+        choice.assume(CpuNodes.assumption(numas));
+        return CpuNodes.byCpu(numas).stream()
+                .filter(cpu -> !cpu.isEmpty())
+                .map(cpu -> cpu.stream().map(nodes::get).toList())
+                .toList();
+    }
+
+    private void linkAll(int n, List<Integer> nodes, List<Link> links) {
+        for (int i = 0; i < nodes.size(); i++) {
+            for (int j = i + 1; j < nodes.size(); j++) {
+                Map<String, String> a = hubs.get(nodes.get(i)).attributes;
+                Map<String, String> b = hubs.get(nodes.get(j)).attributes;
+                double gbs = NcclCpu.isKnown(a) && NcclCpu.isKnown(b)
+                        ? choice.socketGbs(Math.min(NcclCpu.socketGbs(a), NcclCpu.socketGbs(b)))
+                        : choice.socketGbs();
+                links.add(Link.duplex(
+                        n + nodes.get(i), n + nodes.get(j), Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
+            }
         }
     }
 

@@ -18,10 +18,6 @@ import java.util.stream.IntStream;
  * @param stated by the user
  */
 record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stated) {
-    /** An assumption, in words. */
-    static final String BY_MODEL = "no peer access between GeForce cards from series 40 on, as NVIDIA's driver refuses"
-            + " it (--peer-access yes if a patched driver grants it)";
-
     /**
      * Returns the pairs without access: what a table says, else MIG, else what the user states, else what the driver
      * grants to the model.
@@ -56,7 +52,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
             }
         }
         if (byModel) {
-            speeds.whole().assume(BY_MODEL);
+            speeds.whole().assume(RefusedPairs.BY_MODEL);
         }
         List<String> split = IntStream.range(0, n)
                 .filter(listed::isPartitioned)

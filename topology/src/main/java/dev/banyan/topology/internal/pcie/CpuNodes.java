@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
  * <p>Nodes of one affinity belong to one CPU. Two affinities are two CPUs. If there are more, which does not show how
  * many CPUs there are, two are assumed: the lower half of the NUMA nodes is one CPU, and the upper half the other.
  */
-final class CpuNodes {
+public final class CpuNodes {
     private static final Pattern NUMA = Pattern.compile("numa (\\d{1,4})");
 
     private CpuNodes() {}
@@ -25,7 +25,7 @@ final class CpuNodes {
      *
      * @param affinities the affinity of each node; empty where it is not known
      */
-    static List<List<Integer>> byCpu(List<String> affinities) {
+    public static List<List<Integer>> byCpu(List<String> affinities) {
         Map<String, List<Integer>> domains = new LinkedHashMap<>();
         for (int node = 0; node < affinities.size(); node++) {
             String affinity = affinities.get(node);
@@ -35,8 +35,8 @@ final class CpuNodes {
         return domains.size() <= 2 ? List.copyOf(domains.values()) : halves(domains);
     }
 
-    /** Returns what {@link #byCpu} assumes if some CPU has several nodes. */
-    static String assumption(List<String> affinities) {
+    /** Returns the assumption of {@link #byCpu} if some CPU has several nodes. */
+    public static String assumption(List<String> affinities) {
         return affinities.contains("") || affinities.stream().distinct().count() > 2
                 ? "two CPUs, each with half of the NUMA nodes, and one link between them"
                 : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";

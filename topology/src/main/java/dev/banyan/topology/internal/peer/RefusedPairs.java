@@ -13,6 +13,10 @@ import java.util.stream.IntStream;
 
 /** Pairs of the devices of one description that must not touch each other's memory. Not safe for use by threads. */
 public final class RefusedPairs {
+    /** An assumption, in words. */
+    public static final String BY_MODEL = "no peer access between GeForce cards from series 40 on, as NVIDIA's driver"
+            + " refuses it (--peer-access yes if a patched driver grants it)";
+
     private final int devices;
     private final BitSet refused = new BitSet();
 

@@ -55,6 +55,39 @@ class NcclSweepReaderTest {
             """)).containsExactly(new MeasuredSweep.Row(64, 20.86), new MeasuredSweep.Row(128, 15));
     }
 
+    /** The heading of rccl-tests with MPI lacks the number of machines. */
+    @Test
+    void filesOfRcclTestsAreRead() {
+        String csv = """
+            numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong
+            0,"AllReduce",1,4,4,2,1048576,"float","sum",0,27.420000,38.240000,66.930000,0
+            0,"AllReduce",1,4,4,2,1048576,"float","sum",1,27.130000,38.650000,67.640000,0
+            1,"AllReduce",1,4,4,2,1048576,"float","sum",0,99.000000,10.590000,18.540000,0
+            """;
+        String json = """
+            [
+            {"numCycle":0, "name":"AllReduce", "nodes":1, "ranks":4, "ranksPerNode":4, "gpusPerRank":2, \
+            "size":1048576, "type":"float", "redop":"sum", "inPlace":0, "time":27.42, "algBw":38.24, \
+            "busBw":66.93, "wrong":"0"},
+            {"numCycle":0, "name":"AllReduce", "nodes":1, "ranks":4, "ranksPerNode":4, "gpusPerRank":2, \
+            "size":1048576, "type":"float", "redop":"sum", "inPlace":1, "time":27.13, "algBw":38.65, \
+            "busBw":67.64, "wrong":"0"}
+            ]
+            """;
+        for (String text : List.of(csv, json)) {
+            MeasuredSweep sweep = NcclSweepReader.parse("rccl", text).getFirst();
+            assertThat(sweep.rows()).containsExactly(new MeasuredSweep.Row(1048576, 27.42));
+            assertThat(sweep.run().program()).contains("all_reduce");
+            assertThat(sweep.run().rankCount()).isEqualTo(8);
+            assertThat(sweep.run().devicesPerProcess()).isEqualTo(2);
+            assertThat(sweep.run().hosts()).hasSize(1);
+        }
+        assertThatThrownBy(() -> NcclSweepReader.parse("rccl", csv.replace(",66.930000", "")))
+                .hasMessage("rccl:2: '1048576' is no type; give whole rows");
+        assertThatThrownBy(() -> NcclSweepReader.parse("rccl", csv.replace("1,4,4,2,1048576", "1,9999,4,99,1048576")))
+                .hasMessageContaining("are more than 100000 ranks");
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         nothing at all                            | my.txt: holds no sweep;

@@ -1,0 +1,86 @@
+package dev.banyan.simulate.internal.nccl;
+
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profile;
+import dev.banyan.trees.network.Detours;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.ring.RingSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * The traffic of a collective over rings, each used both ways with half of its share: what crosses each link. All hops of
+ * a ring send at once and all of the time, so the link that is busiest decides the rate.
+ */
+final class RingTraffic {
+    private final Network network;
+    private final Detours detours;
+    private final double[] load;
+    /** The pairs of ranks whose data cross each arc; those of a pair follow one another. */
+    private final List<Set<List<Integer>>> pairs;
+
+    private RingTraffic(Network network) {
+        this.network = network;
+        detours = new Detours(network);
+        load = new double[network.arcs()];
+        pairs = Stream.<Set<List<Integer>>>generate(HashSet::new)
+                .limit(network.arcs())
+                .toList();
+    }
+
+    /**
+     * Returns the time that each byte of a call takes, in us, where links carry all that the profile says of copies;
+     * O(n) for each ring.
+     *
+     * @param root where the collective has one
+     */
+    static double usPerByte(RingSet rings, Collective collective, int root, Profile profile) {
+        RingTraffic traffic = new RingTraffic(rings.network());
+        for (RingSet.Ring ring : rings.rings()) {
+            double share = ring.share().doubleValue() / 2;
+            for (List<Integer> order : List.of(ring.order(), ring.order().reversed())) {
+                traffic.add(order, share, collective, root);
+            }
+        }
+        return traffic.usPerByte(profile);
+    }
+
+    /** A ring's hops carry equal parts of the data, those of a chain from or to a root all of them. */
+    private void add(List<Integer> order, double share, Collective collective, int root) {
+        int n = order.size();
+        int first = collective.hasRoot() ? order.indexOf(root) : 0;
+        for (int hop = 0; hop < (collective.hasRoot() ? n - 1 : n); hop++) {
+            int near = order.get((first + hop) % n);
+            int far = order.get((first + hop + 1) % n);
+            boolean isUp = collective == Collective.REDUCE;
+            add(isUp ? far : near, isUp ? near : far, share * collective.busFactor(n));
+        }
+    }
+
+    private void add(int from, int to, double share) {
+        List<Integer> nodes = detours.path(from, to);
+        if (nodes == null) {
+            throw new IllegalArgumentException("no path joins ranks " + from + " and " + to + " of " + network.name());
+        }
+        for (int hop = 1; hop < nodes.size(); hop++) {
+            int arc = network.arc(nodes.get(hop - 1), nodes.get(hop));
+            load[arc] += share;
+            pairs.get(arc).add(List.of(from, to));
+        }
+    }
+
+    private double usPerByte(Profile profile) {
+        return IntStream.range(0, load.length)
+                .filter(arc -> load[arc] > 0)
+                .mapToDouble(arc -> load[arc]
+                        * (1
+                                + profile.queueing(network.kind(arc))
+                                        * (pairs.get(arc).size() - 1))
+                        / (network.gbs(arc) * profile.efficiency(network.kind(arc)) * 1e3))
+                .max()
+                .orElseThrow();
+    }
+}
