@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * Predicts by the simulator, on the machine's own links. Workloads and timelines are of execution by chunks. The same
  * input gives the same output.
  */
-final class SimulatedBench implements Bench {
+final class SimulatedBench {
     private final ChosenMachine chosen;
     private final Profile profile;
     private final RangedCosts costs;
@@ -74,23 +74,13 @@ final class SimulatedBench implements Bench {
         this.trace = trace;
     }
 
-    @Override
-    public String devices() {
-        return "simulated with profile " + profile.name();
-    }
-
-    @Override
-    public Platform platform(boolean isWorkload) {
+    /** Returns what executes calls. */
+    Platform platform(boolean isWorkload) {
         return (isWorkload ? chunks : costs.usual()).platform();
     }
 
-    @Override
-    public String profile() {
-        return profile.name();
-    }
-
-    @Override
-    public long run(Sweep sweep) {
+    /** Predicts a sweep. */
+    long run(Sweep sweep) {
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
         List<Row> rows;
@@ -219,8 +209,8 @@ final class SimulatedBench implements Bench {
                 .bound();
     }
 
-    @Override
-    public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+    /** Predicts the gradients of a model. */
+    long run(Workload workload, AlgorithmList algorithms) {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);

@@ -41,11 +41,18 @@ record TuneReport(
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
     }
 
-    /** For people. */
-    List<String> lines(String file) {
+    /**
+     * Returns the lines for people.
+     *
+     * @param origin where the machine comes from, or null where the user named it
+     */
+    List<String> lines(String file, @Nullable String origin) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + TerminalText.of(tuning.machine()) + ", " + devices + " devices: " + collective.label() + ", "
-                + how + ", executor " + tuning.platform().execution().label());
+        lines.add("# " + how + ", executor " + tuning.platform().execution().label() + ": "
+                + TerminalText.of(tuning.machine()) + ", " + devices + " devices, " + collective.label());
+        if (origin != null) {
+            lines.add("# " + TerminalText.of(origin));
+        }
         lines.add("#");
         List<String> columns = new ArrayList<>(List.of("size", "choice", "time\n(us)", "algbw\n(GB/s)"));
         List<AlgorithmChoice> shown = shown(sizes.getFirst());
