@@ -38,7 +38,7 @@ class OutputSchemaTest {
                 "bound -m dgx-h100|bound|dgx-h100|-|-|-",
                 "bench -m p3.8xlarge -b 1K -e 1K -n 1 -w 0|bench|p3.8xlarge|host|loops|-",
                 "predict -m p3.8xlarge -b 1K -e 1K|predict|p3.8xlarge|sim|kernel|v100-nvlink",
-                "predict -m p3.8xlarge --workload lenet-5|predict|p3.8xlarge|sim|graph|v100-nvlink",
+                "predict -m p3.8xlarge --workload lenet-5|predict|p3.8xlarge|sim|kernel|v100-nvlink",
                 "bench -m p3.8xlarge --workload lenet-5 -n 1|bench|p3.8xlarge|host|loops|-",
                 "bench -m p3.8xlarge --workload lenet-5 --compute-ms 1 -n 1|bench|p3.8xlarge|host|loops|-",
                 "tune --predict -m p3.8xlarge -b 1K -e 1K -o FOLDER/t.ini|tune|p3.8xlarge|sim|kernel|v100-nvlink",

@@ -98,7 +98,7 @@ public final class PredictCommand extends ReportCommand {
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
         SimulatedBench bench =
                 new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace);
-        Platform platform = bench.platform(workload != null);
+        Platform platform = bench.platform();
         String how = "predicted with profile " + constants.name() + ", executor "
                 + platform.execution().label();
         if (workload != null) {

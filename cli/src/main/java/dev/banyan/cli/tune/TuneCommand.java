@@ -19,7 +19,6 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
-import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
@@ -40,6 +39,7 @@ import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -182,11 +182,8 @@ public final class TuneCommand extends ReportCommand {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
-        // Workloads are simulated by chunks, as calls in flight share the links.
         SimulatedCosts costs = new SimulatedCosts(
-                group,
-                profile == null ? Profiles.of(group) : profile,
-                workload == null ? CudaBackendProvider.execution(config) : Execution.CHUNKS);
+                group, profile == null ? Profiles.of(group) : profile, CudaBackendProvider.execution(config));
         Planner planner = new Planner(group, config, costs, costs.platform());
         Tuner tuner;
         SimulatedNccl nccl = null;
@@ -223,9 +220,11 @@ public final class TuneCommand extends ReportCommand {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
-            remarks = site instanceof HostSite || trials.ncclRefusal() == null
-                    ? List.of()
-                    : List.of("nccl is not tried: " + trials.ncclRefusal());
+            remarks = new ArrayList<>(
+                    List.of("the choice of the size before is kept where it is at most 2% slower, which may be noise"));
+            if (site instanceof CudaSite && trials.ncclRefusal() != null) {
+                remarks.add("nccl is not tried: " + trials.ncclRefusal());
+            }
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
         Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
