@@ -1,6 +1,7 @@
 package dev.banyan.cli;
 
 import dev.banyan.cli.bench.BenchCommand;
+import dev.banyan.cli.bench.PredictCommand;
 import dev.banyan.cli.bench.SelftestCommand;
 import dev.banyan.cli.calibrate.CalibrateCommand;
 import dev.banyan.cli.calibrate.ValidateCommand;
@@ -64,6 +65,7 @@ final class BanyanCommand extends Subcommand {
             BoundCommand.class,
             ExportCommand.class,
             PageCommand.class,
+            PredictCommand.class,
             BenchCommand.class,
             TuneCommand.class,
             CalibrateCommand.class,

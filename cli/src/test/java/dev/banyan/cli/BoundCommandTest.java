@@ -108,8 +108,7 @@ class BoundCommandTest {
             }
         }
         assertThat(CommandRun.of("bound --machine dgx-a100").out()).doesNotContain("reduction in switches");
-        for (String command :
-                new String[] {"compare", "trees -a packing", "trees", "bench --backend sim -b 1M -e 1M"}) {
+        for (String command : new String[] {"compare", "trees -a packing", "trees", "predict -b 1M -e 1M"}) {
             assertThat(CommandRun.of(command + " --machine dgx-h100 --devices 0-3")
                             .out())
                     .as(command)
@@ -141,8 +140,7 @@ class BoundCommandTest {
         Path topo = Files.writeString(
                 folder.resolve("topo.txt"),
                 CommandRun.of("topo -m h200 --write topo").out());
-        for (String command :
-                new String[] {"topo", "trees", "bound", "compare", "bench --backend sim -b 1M -e 1M -a ring"}) {
+        for (String command : new String[] {"topo", "trees", "bound", "compare", "predict -b 1M -e 1M -a ring"}) {
             assertThat(CommandRun.of(command + " --machine " + topo).out().lines())
                     .as(command)
                     .filteredOn(line -> line.startsWith("# assumed: "))

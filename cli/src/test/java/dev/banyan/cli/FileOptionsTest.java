@@ -154,7 +154,7 @@ class FileOptionsTest {
                 new Option("topo --machine FILE", MATRIX),
                 new Option("compare --machine p3.8xlarge --schedule FILE", PLAN),
                 new Option("compare --machine p3.8xlarge --schedule FILE", GRAPH),
-                new Option("bench --backend sim --machine p3.8xlarge --workload FILE", "name,elements\nfc,4000\n"),
+                new Option("predict --machine p3.8xlarge --workload FILE", "name,elements\nfc,4000\n"),
                 new Option("calibrate --machine p3.8xlarge --devices 0,3 --from FILE", COPIES),
                 new Option("validate --machine p3.8xlarge --sweeps FILE", "size_bytes,oop_time_us\n8,20\n1048576,90\n"),
                 new Option(
@@ -174,7 +174,7 @@ class FileOptionsTest {
                         folderOf("reductions.jsonl")),
                 new Option("trace stats FILE", TRACE),
                 new Option("trace timeline FILE -o " + out, "FLR\0"),
-                new Option("tune --machine p3.8xlarge -b 1K -e 1K --output FILE", TUNING));
+                new Option("tune --predict --machine p3.8xlarge -b 1K -e 1K --output FILE", TUNING));
     }
 
     private static void assertTold(CommandRun run, String what) {
@@ -202,12 +202,12 @@ class FileOptionsTest {
     @Test
     void sizesThatNothingHoldsAreRefused() throws IOException {
         for (String command : List.of(
-                "bench --backend sim --machine p3.8xlarge -e 9223372036854775807 -f 1000000",
-                "tune --machine p3.8xlarge -e 9223372036854775807 --output " + folder.resolve("t.ini"))) {
+                "predict --machine p3.8xlarge -e 9223372036854775807 -f 1000000",
+                "tune --predict --machine p3.8xlarge -e 9223372036854775807 --output " + folder.resolve("t.ini"))) {
             assertThat(CommandRun.of(command).err()).contains("-e is 9223372036854775807 bytes; it must be at most");
         }
         Path keys = Files.writeString(folder.resolve("keys"), "9999999999999\n".repeat(3));
-        assertThat(CommandRun.of("bench --backend sim --machine p3.8xlarge --workload " + keys)
+        assertThat(CommandRun.of("predict --machine p3.8xlarge --workload " + keys)
                         .err())
                 .contains("line 2: the keys up to here have 19999999999998 elements");
     }

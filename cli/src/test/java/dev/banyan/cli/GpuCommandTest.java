@@ -52,11 +52,10 @@ class GpuCommandTest {
 
     @Test
     void ranksShareAGpu() throws Exception {
-        CommandRun bench = banyan("", "bench --backend cuda --devices 0,0,5,0 -b 4K -e 4K -n 1 -w 0 --algorithm ring");
-        assertThat(bench.out()).contains("4 devices, GPUs [0, 0, 5, 0]").contains("# Out of bounds values : 0 OK");
+        CommandRun bench = banyan("", "bench --devices 0,0,5,0 -b 4K -e 4K -n 1 -w 0 --algorithm ring");
+        assertThat(bench.out()).contains("# measured on GPUs [0, 0, 5, 0]: ").contains("# Out of bounds values : 0 OK");
         Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
-        CommandRun workload =
-                banyan("", "bench --backend cuda --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
+        CommandRun workload = banyan("", "bench --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
         assertThat(workload.out())
                 .contains("2 keys, 8040 bytes on each of 2 devices")
                 .contains("       0");
@@ -66,10 +65,9 @@ class GpuCommandTest {
     @Test
     void gpusAreTuned() throws Exception {
         Path file = folder.resolve("banyan-tuned.ini");
-        CommandRun tune =
-                banyan("", "tune --backend cuda --devices 5,1 -b 1K -e 4K --collective broadcast --output " + file);
+        CommandRun tune = banyan("", "tune --devices 5,1 -b 1K -e 4K --collective broadcast --output " + file);
         assertThat(tune.status()).as(tune.err()).isZero();
-        assertThat(tune.out()).contains("2 devices: broadcast, measured on GPUs [5, 1] through CUDA");
+        assertThat(tune.out()).contains("# measured on GPUs [5, 1], executor kernel: ");
         Config config = Config.builder().load(Map.of(), Map.of(), folder);
         assertThat(config.warnings()).isEmpty();
         Tuning tuning = TuningFile.of(config).orElseThrow().sections().getFirst();
@@ -79,8 +77,8 @@ class GpuCommandTest {
         assertThat(tuning.rules()).containsOnlyKeys(Collective.BROADCAST);
         assertThat(tuning.rules().get(Collective.BROADCAST)).matches(rules -> !rules.leavesOpen());
 
-        CommandRun shared = banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K --output " + file);
-        assertThat(shared.out()).contains("measured on GPUs [0, 0] through CUDA");
+        CommandRun shared = banyan("", "tune --devices 0,0 -b 1K -e 1K --output " + file);
+        assertThat(shared.out()).contains("# measured on GPUs [0, 0], executor");
         assertThat(banyan("", "tune --backend cuda --devices 0 --output " + file)
                         .err())
                 .contains("needs at least 2 devices");
@@ -108,8 +106,7 @@ class GpuCommandTest {
         assertThat(calibrate.status()).as(calibrate.err()).isZero();
 
         CommandRun bench = banyan(
-                "stall 4 6\ncorrupt 1 2\n",
-                "bench --backend cuda --machine " + output + " -b 4K -e 4K -n 1 -w 0 --algorithm star");
+                "stall 4 6\ncorrupt 1 2\n", "bench --machine " + output + " -b 4K -e 4K -n 1 -w 0 --algorithm star");
         assertThat(bench.out()).contains("# Out of bounds values : 0 OK");
     }
 
@@ -118,9 +115,7 @@ class GpuCommandTest {
         Path traces = folder.resolve("traces");
         Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
         CommandRun run = banyan(
-                "",
-                "trace run --backend cuda --devices 0,1 --iterations 1 --compute-ms 0 --out " + traces + " --workload "
-                        + keys);
+                "", "trace run --devices 0,1 --iterations 1 --compute-ms 0 --out " + traces + " --workload " + keys);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).contains("2 keys, 1 iteration on 2 devices");
         CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));
@@ -131,24 +126,24 @@ class GpuCommandTest {
     @Test
     void ncclRunsInTurnsOnTheSameBuffers() throws Exception {
         String few = " --devices 0-3 -b 1K -e 4K -f 4 -n 2 -w 1";
-        CommandRun bench = withNccl("bench --backend cuda -a ring,nccl,star" + few);
+        CommandRun bench = withNccl("bench -a ring,nccl,star" + few);
         assertThat(bench.status()).as(bench.err()).isZero();
         assertThat(bench.out())
                 .containsPattern("#       size +algorithm +ours +nccl +ratio +ours +nccl +bound +#wrong\n")
                 .containsPattern("\n        1024 +ring( +[0-9.]+){6} +0\n        4096 +ring( +[0-9.]+){6} +0\n")
                 .containsPattern("\n        4096 +star( +[0-9.]+){5} +75\\.00 ")
                 .contains("# Out of bounds values : 0 OK");
-        JsonNode rows = withNccl("bench --backend cuda -a auto,nccl --format json --collective all_gather" + few)
+        JsonNode rows = withNccl("bench -a auto,nccl --format json --collective all_gather" + few)
                 .rows();
         assertThat(rows).hasSize(4);
         assertThat(rows.get(1).get("algorithm").asText()).isEqualTo("nccl");
         assertThat(rows.get(1).get("wrong").asInt()).isZero();
-        CommandRun alone = withNccl("bench --backend cuda -a nccl --collective reduce -o max" + few);
+        CommandRun alone = withNccl("bench -a nccl --collective reduce -o max" + few);
         assertThat(alone.out()).contains("# Out of bounds values : 0 OK").contains("#wrong");
-        CommandRun all = withNccl("bench --backend cuda -a nccl -o all -d int32 --devices 0,1 -b 1K -e 1K -n 1 -w 0");
+        CommandRun all = withNccl("bench -a nccl -o all -d int32 --devices 0,1 -b 1K -e 1K -n 1 -w 0");
         assertThat(all.status()).as(all.err()).isZero();
         assertThat(all.out()).contains("# int32, max\n").containsPattern("# left out: int32, avg: .*no mean");
-        CommandRun missing = banyan("", "bench --backend cuda -a auto,nccl -o all" + few);
+        CommandRun missing = banyan("", "bench -a auto,nccl -o all" + few);
         assertThat(missing.status()).isEqualTo(1);
         assertThat(missing.err())
                 .contains("banyan: no NCCL found: the loader knows no libnccl.so.2; install NCCL, or name the file by"
@@ -165,13 +160,12 @@ class GpuCommandTest {
         assertThat(banyan("", "selftest --short --devices 0-2 --algorithm nccl").err())
                 .contains("nccl: no NCCL found");
         Path file = folder.resolve("tuned.ini");
-        CommandRun tune = withNccl("tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
+        CommandRun tune = withNccl("tune --devices 0,1 -b 1K -e 1K -o " + file);
         assertThat(tune.status()).as(tune.err()).isZero();
         assertThat(tune.out()).containsPattern("size +choice +time +algbw .*nccl");
-        CommandRun without = banyan("", "tune --backend cuda --devices 0,1 -b 1K -e 1K -o " + file);
+        CommandRun without = banyan("", "tune --devices 0,1 -b 1K -e 1K -o " + file);
         assertThat(without.out()).contains("# nccl is not tried: no NCCL found");
-        assertThat(banyan("", "tune --backend cuda --devices 0,0 -b 1K -e 1K -o " + file)
-                        .out())
+        assertThat(banyan("", "tune --devices 0,0 -b 1K -e 1K -o " + file).out())
                 .contains("# nccl is not tried: several ranks share a device");
     }
 

@@ -52,7 +52,7 @@ class GpuProcessTest {
     @Test
     void aBrokenOrOldDriverIsOneSentence() throws Exception {
         Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
-        CommandRun broken = machine().withDriver(folder).banyan(folder, "", "selftest --devices 0");
+        CommandRun broken = machine().withDriver(folder).banyan(folder, "", "selftest --backend cuda --devices 0");
         assertThat(broken.status()).isEqualTo(1);
         assertThat(broken.err())
                 .startsWith("banyan: the NVIDIA driver can't be used: ")

@@ -66,16 +66,16 @@ class LauncherIT {
 
     @Test
     void readerThatGoesAwayEndsTheRunQuietly() throws Exception {
-        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' bench --backend sim -b 8 -e 1M | head -n 1");
+        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' predict -b 8 -e 1M | head -n 1");
         assertThat(run.status()).isZero();
         assertThat(run.out()).hasLineCount(1);
         assertThat(run.err()).isEmpty();
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--backend sim", "--backend=sim"})
-    void simulationsDoNotWarnOfIncubatorModules(String backend) throws Exception {
-        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' bench --devices 0,1 " + backend + " -b 8 -e 8");
+    @ValueSource(strings = {"predict --devices 0,1 -b 8 -e 8", "tune --predict --devices 0,1 -b 1K -e 1K -o /dev/null"})
+    void simulationsDoNotWarnOfIncubatorModules(String command) throws Exception {
+        CommandRun run = run("/bin/bash", "-c", "'" + launcher + "' " + command);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.err()).isEmpty();
     }

@@ -59,9 +59,9 @@ class LostOutputTest {
 
     @ParameterizedTest
     @CsvSource({
-        "bench --backend sim --machine p3.8xlarge -b 1M -e 1M --plot, x.svg",
-        "bench --backend sim --machine p3.8xlarge -b 1M -e 1M -a ring --trace, x.json",
-        "tune --machine p3.8xlarge -b 1M -e 1M --output, x.properties",
+        "predict --machine p3.8xlarge -b 1M -e 1M --plot, x.svg",
+        "predict --machine p3.8xlarge -b 1M -e 1M -a ring --trace, x.json",
+        "tune --predict --machine p3.8xlarge -b 1M -e 1M --output, x.properties",
         "page --machine PAIR --output, x.html"
     })
     void filesAreChecked(String arguments, String name) throws IOException {
@@ -109,8 +109,8 @@ class LostOutputTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "tune --machine p3.8xlarge --output",
-                "bench --backend sim --machine p3.8xlarge -a ring --trace",
+                "tune --predict --machine p3.8xlarge --output",
+                "predict --machine p3.8xlarge -a ring --trace",
                 "calibrate --from pom.xml --output",
                 "validate --sweeps pom.xml --report",
                 "trace timeline pom.xml --output",

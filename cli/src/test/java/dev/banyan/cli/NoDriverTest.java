@@ -13,9 +13,9 @@ class NoDriverTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "selftest",
+                "selftest --backend cuda",
                 "selftest --backend cuda --devices 0,0",
-                "selftest -m p3.8xlarge --large",
+                "selftest --backend cuda -m p3.8xlarge --large",
                 "bench --backend cuda -m p3.8xlarge -b 8 -e 8",
                 "trace run --backend cuda --out target/traces-of-no-gpu"
             })

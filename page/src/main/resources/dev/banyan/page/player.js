@@ -242,10 +242,10 @@ function show() {
     `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
   byId("play-note").textContent =
-    `${count(call.transfers.length, "transfer")} in chunks of at most ${size(call.chunkBytes)}; ` +
+    `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
     `${trees === 1 ? "one colour: all go the same way" : "a colour for each tree"}. ` +
-    "Filled and dark: sums on their way to a root. " +
-    "Rings and pale: results and copies. The ring of a GPU: what it has received. One simulated call, chunk by chunk.";
+    "Filled and dark: reduce. Pale rings: broadcast. The ring of a GPU: what it has received. " +
+    "One simulated call, which takes as long as the curve shows.";
   view.setGroup(new Set(machine.nodes.slice(0, machine.devices).keys()));
   view.fade();
   drawRows();

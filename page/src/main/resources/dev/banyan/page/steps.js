@@ -109,7 +109,7 @@ function show() {
   const step = model.steps[Number(byId("step-model").value)];
   byId("step-note").textContent =
     `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32; ` +
-    "predicted chunk by chunk, without computing in between.";
+    "predicted without computing in between. Kernels of calls in flight run one after another; copies share links.";
   bars(step);
   curve(step);
 }

@@ -4,7 +4,10 @@ import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.simulate.internal.rate.EventQueue;
 import dev.banyan.simulate.internal.rate.FairShares;
 import dev.banyan.simulate.internal.rate.SharedEnds;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One run of a device program. An event is that a block begins or that it starts a slice; ends of flows come from
@@ -24,6 +27,8 @@ final class ProgramEngine implements FairShares.Listener {
     private final long launchStep;
     private final long slice;
     private final long end;
+    private final long arrival;
+    private final @Nullable SimulationListener listener;
 
     private long now;
     private long lastEnd;
@@ -44,13 +49,25 @@ final class ProgramEngine implements FairShares.Listener {
 
     private final int[] endedFlows;
     private final double[] total;
+    /** By flow: when its slice started, and its bytes. */
+    private final long[] startedAt;
 
-    ProgramEngine(Wiring wiring, ProgramWorkload work, Profile profile, boolean inLines) {
+    private final double[] part;
+
+    /** @param listener receives what the run does; null for none */
+    ProgramEngine(
+            Wiring wiring,
+            ProgramWorkload work,
+            Profile profile,
+            boolean inLines,
+            @Nullable SimulationListener listener) {
+        this.listener = listener;
         this.wiring = wiring;
         this.work = work;
         launch = Clock.ofUs(profile.get(Constant.PROGRAM_LAUNCH_US));
         launchStep = Clock.ofUs(profile.get(Constant.PROGRAM_LAUNCH_STEP_US));
         slice = inLines ? 0 : Clock.ofUs(profile.get(Constant.PROGRAM_SLICE_US));
+        arrival = Clock.ofUs(profile.get(inLines ? Constant.PROGRAM_LINE_US : Constant.PROGRAM_FLAG_US));
         end = Clock.ofUs(profile.get(Constant.PROGRAM_END_US));
         shares = new FairShares(work.pathStart, work.path, work.capacity, work.queueing);
         ends = new SharedEnds(work.pathStart, work.path, work.capacity.length);
@@ -68,6 +85,8 @@ final class ProgramEngine implements FairShares.Listener {
         ended = new boolean[flows];
         endedFlows = new int[flows];
         total = new double[flows];
+        startedAt = new long[flows];
+        part = new double[flows];
     }
 
     Simulation run() {
@@ -90,6 +109,7 @@ final class ProgramEngine implements FairShares.Listener {
             int endedCount = ends.take(now, endedFlows);
             for (int i = 0; i < endedCount; i++) {
                 ended[endedFlows[i]] = true;
+                report(endedFlows[i]);
             }
             for (int i = 0; i < endedCount; i++) {
                 int loop = work.loopOfFlow[endedFlows[i]];
@@ -162,20 +182,51 @@ final class ProgramEngine implements FairShares.Listener {
         int last = work.flowStart[loop + 1];
         flowsLeft[loop] = last - first;
         for (int flow = first; flow < last; flow++) {
-            double part = bytes * work.weight[flow];
-            total[flow] += part;
+            startedAt[flow] = now;
+            part[flow] = bytes * work.weight[flow];
+            total[flow] += part[flow];
             if (ended[flow]) {
                 // The flow continues on its resources, so that no rate changes.
                 ended[flow] = false;
-                ends.resume(flow, part, now);
+                ends.resume(flow, part[flow], now);
             } else {
-                ends.begin(flow, part);
+                ends.begin(flow, part[flow]);
                 shares.add(flow, now);
             }
         }
         if (first == last) {
             sliceMoved(loop);
         }
+    }
+
+    private void report(int flow) {
+        if (listener == null) {
+            return;
+        }
+        int loop = work.loopOfFlow[flow];
+        double startUs = Clock.toUs(startedAt[flow]);
+        double endUs = Clock.toUs(now);
+        if (work.target[flow] < 0) {
+            listener.reduced(new SimulationListener.Reduction(
+                    0, work.lane[loop], work.step[flow], work.rank[loop], part[flow], startUs, endUs));
+            return;
+        }
+        List<Integer> arcs = new ArrayList<>();
+        // The first resource of a path is the flow's own.
+        for (int entry = work.pathStart[flow] + 1; entry < work.pathStart[flow + 1]; entry++) {
+            arcs.add(work.path[entry]);
+        }
+        listener.transferred(new SimulationListener.Transfer(
+                0,
+                work.lane[loop],
+                work.step[flow],
+                work.rank[loop],
+                work.target[flow],
+                arcs,
+                part[flow],
+                startUs,
+                endUs,
+                Clock.toUs(now + arrival)));
     }
 
     private void sliceMoved(int loop) {

@@ -19,6 +19,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Predicts how long device programs take: one kernel on each device, as {@link dev.banyan.schedule.internal.program}
@@ -121,17 +122,27 @@ public final class ProgramSimulator {
      * @throws IllegalArgumentException if its ranks are not the machine's, or it takes longer than 26 days
      */
     public Simulation run(ProgramLayout layout) {
-        return run(layout, Integer.MAX_VALUE);
+        return run(layout, Integer.MAX_VALUE, null);
     }
 
-    private Simulation run(ProgramLayout layout, int sliceLimit) {
+    /**
+     * Simulates a program alone and reports each slice that a block moves: the data of each path as a transfer, with
+     * the lane as its chunk, and what the block loads and stores on its own device as a kernel.
+     *
+     * @throws IllegalArgumentException as {@link #run(ProgramLayout)}
+     */
+    public Simulation run(ProgramLayout layout, SimulationListener listener) {
+        return run(layout, Integer.MAX_VALUE, listener);
+    }
+
+    private Simulation run(ProgramLayout layout, int sliceLimit, @Nullable SimulationListener listener) {
         int ranks = layout.program().schedule().ranks();
         if (ranks != wiring.ranks) {
             throw new IllegalArgumentException("a program of " + ranks + " ranks; the network of "
                     + wiring.network.name() + " has " + wiring.ranks);
         }
         ProgramWorkload work = new ProgramWorkload(layout, sliceLimit, wiring, profile);
-        return new ProgramEngine(wiring, work, profile, layout.lowLatency()).run();
+        return new ProgramEngine(wiring, work, profile, layout.lowLatency(), listener).run();
     }
 
     /**
@@ -151,8 +162,8 @@ public final class ProgramSimulator {
         if (most <= 2 * few) {
             return run(layout).endUs();
         }
-        double us = run(layout, few).endUs();
-        Simulation twice = run(layout, 2 * few);
+        double us = run(layout, few, null).endUs();
+        Simulation twice = run(layout, 2 * few, null);
         double more = (double) most / few - 2;
         double steadyUs = Math.max(twice.endUs() - us, busiestUs(twice) / 2);
         return twice.endUs() + steadyUs * more;

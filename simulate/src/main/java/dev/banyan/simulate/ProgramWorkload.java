@@ -44,6 +44,12 @@ final class ProgramWorkload {
     final int[] flowStart;
 
     final int[] loopOfFlow;
+    /** By loop: its lane. */
+    final int[] lane;
+    /** By flow: the rank that it goes to, or -1 if it stays on its device; and the step there, or of its own loop. */
+    final int[] target;
+
+    final int[] step;
     /** By flow: bytes that it moves for each byte of a slice. */
     final double[] weight;
 
@@ -78,6 +84,7 @@ final class ProgramWorkload {
         }
         loops = firstLoop[lanes.size()];
         rank = new int[loops];
+        lane = new int[loops];
         slices = new int[loops];
         sliceBytes = new double[loops];
         lastBytes = new double[loops];
@@ -91,21 +98,22 @@ final class ProgramWorkload {
         boolean startsAtOnce = layout.takesLinesOnce() && layout.program().synchronizes();
         Flows flows = new Flows(layout, wiring, profile);
         for (int l = 0; l < lanes.size(); l++) {
-            Lane lane = lanes.get(l);
-            double whole = Math.min(layout.sliceBytes(lane), lane.bytes());
-            int all = layout.slices(lane);
+            Lane each = lanes.get(l);
+            double whole = Math.min(layout.sliceBytes(each), each.bytes());
+            int all = layout.slices(each);
             boolean isCut = most > sliceLimit;
             int kept = isCut ? (int) Math.max(1, Math.round((double) all * sliceLimit / most)) : all;
-            for (int m = 0; m < lane.moves().size(); m++) {
+            for (int m = 0; m < each.moves().size(); m++) {
                 int loop = firstLoop[l] + m;
-                rank[loop] = lane.moves().get(m).rank();
+                lane[loop] = l;
+                rank[loop] = each.moves().get(m).rank();
                 slices[loop] = kept;
                 sliceBytes[loop] = whole;
-                lastBytes[loop] = isCut ? whole : lane.bytes() - (all - 1) * whole;
-                flows.add(lane, lane.moves().get(m), whole);
+                lastBytes[loop] = isCut ? whole : each.bytes() - (all - 1) * whole;
+                flows.add(each, each.moves().get(m), whole);
                 flowStart[loop + 1] = flows.paths.size();
             }
-            for (Channel channel : lane.channels()) {
+            for (Channel channel : each.channels()) {
                 connect(layout, channel, firstLoop[l], profile, startsAtOnce);
             }
         }
@@ -140,6 +148,8 @@ final class ProgramWorkload {
             capacity[resources + flow] = flows.limits.get(flow);
             weight[flow] = flows.weights.get(flow);
         }
+        target = flows.targets.stream().mapToInt(Integer::intValue).toArray();
+        step = flows.steps.stream().mapToInt(Integer::intValue).toArray();
         path = all.stream().mapToInt(Integer::intValue).toArray();
         loopOfFlow = new int[count];
         for (int loop = 0; loop < loops; loop++) {
@@ -178,6 +188,8 @@ final class ProgramWorkload {
         private final List<List<Integer>> paths = new ArrayList<>();
         private final List<Double> weights = new ArrayList<>();
         private final List<Double> limits = new ArrayList<>();
+        private final List<Integer> targets = new ArrayList<>();
+        private final List<Integer> steps = new ArrayList<>();
 
         Flows(ProgramLayout layout, Wiring wiring, Profile profile) {
             this.layout = layout;
@@ -202,26 +214,29 @@ final class ProgramWorkload {
             }
             // Bytes of a slice that the block moves in a tick, if nothing else limits it.
             double rate = blockBytesPerTick * threads(sliceBytes) / THREADS_OF_A_BLOCK / all;
-            add(List.of(wiring.network.arcs() + move.rank()), own, rate);
+            add(List.of(wiring.network.arcs() + move.rank()), own, rate, -1, move.step());
             for (Operand output : move.outputs()) {
                 if (output instanceof Operand.Via(int channel)) {
-                    int pair = move.rank() * wiring.ranks
-                            + lane.receiver(lane.channels().get(channel));
+                    Move receiver =
+                            lane.moves().get(lane.channels().get(channel).to());
+                    int pair = move.rank() * wiring.ranks + receiver.rank();
                     for (int flow = wiring.flowStart[pair]; flow < wiring.flowStart[pair + 1]; flow++) {
                         List<Integer> arcs = new ArrayList<>();
                         for (int entry = wiring.pathStart[flow]; entry < wiring.pathStart[flow + 1]; entry++) {
                             arcs.add(wiring.path[entry]);
                         }
-                        add(arcs, perByte * wiring.share[flow], rate);
+                        add(arcs, perByte * wiring.share[flow], rate, receiver.rank(), receiver.step());
                     }
                 }
             }
         }
 
-        private void add(List<Integer> resources, double bytesPerByte, double rate) {
+        private void add(List<Integer> resources, double bytesPerByte, double rate, int target, int step) {
             paths.add(resources);
             weights.add(bytesPerByte);
             limits.add(bytesPerByte * rate);
+            targets.add(target);
+            steps.add(step);
         }
 
         private double threads(double sliceBytes) {

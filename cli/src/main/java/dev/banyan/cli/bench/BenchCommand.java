@@ -1,9 +1,11 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankBackend;
+import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.workload.OverlapBench;
 import dev.banyan.cli.bench.workload.WorkloadOption;
@@ -11,20 +13,14 @@ import dev.banyan.cli.bench.workload.WorldBench;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
-import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.internal.processes.JobPlace;
-import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
@@ -42,8 +38,9 @@ import picocli.CommandLine.Option;
 @Command(
         name = "bench",
         description = {
-            "Measure collectives, check every element, and say what to expect; or predict them (--backend sim).",
-            "Without options: a short all_reduce sweep of all algorithms."
+            "Measure collectives on the GPUs of this machine, or in host memory where it has fewer than two, check"
+                    + " every element, and print what to expect.",
+            "Without options: a short all_reduce sweep of all algorithms. 'banyan predict' simulates the same."
         },
         footer = {
             "",
@@ -55,19 +52,15 @@ import picocli.CommandLine.Option;
             "  banyan bench -b 8 -e 128M -f 2 --algorithm ring,multi-tree",
             "  banyan bench --machine dgx-2 --devices 0-3 --collective all_gather -d half",
             "  banyan bench --workload resnet-50 --format json",
-            "  banyan bench --backend sim --machine dgx-h100 --workload llama-3-8b --bucket 25M",
-            "  banyan bench --backend cuda -b 1K -e 1G -f 4 --algorithm all",
-            "  banyan bench --backend cuda --devices 0,0,0,0 --workload resnet-50",
+            "  banyan bench -b 1K -e 1G -f 4 --algorithm all,nccl",
+            "  banyan bench --devices 0,0,0,0 --workload resnet-50",
             "  banyan bench --workload resnet-50 --compute-ms 50 --kvstore tree",
             "  banyan bench --processes 4 -b 4K -e 64M -f 4",
             "  mpirun -np 2 banyan bench --workload resnet-50 --compute-ms 200 --kvstore depcha --local-devices 2",
-            "  banyan bench --backend sim --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all,nccl",
-            "  banyan bench --backend sim -b 64M -e 64M --algorithm packing --trace timeline.json",
             "  banyan bench -b 1K -e 64M --algorithm all --plot sweep.svg"
         })
 public final class BenchCommand extends ReportCommand {
     private static final int MOST_COMPUTE_MS = 60_000;
-    private static final int MOST_DEVICES = 1024;
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
@@ -75,20 +68,11 @@ public final class BenchCommand extends ReportCommand {
     @Mixin
     private final SweepArguments sweep = new SweepArguments();
 
-    @Option(
-            names = {"-g", "--ngpus"},
-            paramLabel = "N",
-            description = "The first N devices of the machine, as --devices 0-(N-1).")
-    private @Nullable Integer gpus;
+    @Mixin
+    private final RunArguments repeated = new RunArguments();
 
-    @Option(
-            names = {"-a", "--algorithm"},
-            paramLabel = "NAME[,NAME]",
-            description = "auto, single-tree, multi-tree, packing, ring, star, one-shot, all of these but auto, or"
-                    + " nccl, the NCCL of this machine, which --backend sim predicts (default: auto; of the short sweep"
-                    + " and of workloads all). all leaves nccl out, as not every machine has it and it has no timeline:"
-                    + " name it too, all,nccl.")
-    private @Nullable AlgorithmList algorithms;
+    @Mixin
+    private final BackendOption backend = new BackendOption();
 
     @Mixin
     private final WorkloadOption workloads = new WorkloadOption();
@@ -122,31 +106,9 @@ public final class BenchCommand extends ReportCommand {
             names = "--processes",
             paramLabel = "N",
             description =
-                    "Start N processes on this machine, each with a rank, on the host or with --backend cuda on GPUs;"
-                            + " under mpirun take its processes. Times are those of rank 0.")
+                    "Start N processes on this machine, each with a rank; under mpirun take its processes. Times are"
+                            + " those of rank 0.")
     private @Nullable Integer processes;
-
-    @Option(
-            names = "--backend",
-            paramLabel = "NAME",
-            description = "What carries the calls out: host, virtual devices in host memory, cuda, GPUs, or sim, the"
-                    + " simulator, which predicts times on the machine's links (default: host).")
-    private BenchBackend backend = BenchBackend.HOST;
-
-    @Option(
-            names = "--profile",
-            paramLabel = "NAME|FILE",
-            description = "With --backend sim: the constants of the machine class (default: what fits the machine).")
-    private @Nullable Profile profile;
-
-    @Option(
-            names = "--trace",
-            paramLabel = "FILE.json",
-            description =
-                    "With --backend sim and one algorithm: write the timeline of the largest size, or of a workload"
-                            + " with all keys in flight, for ui.perfetto.dev: a row per device and per direction of a"
-                            + " link.")
-    private @Nullable OutputFile trace;
 
     @Option(
             names = "--plot",
@@ -161,21 +123,22 @@ public final class BenchCommand extends ReportCommand {
         converters.add(Workload.class, Workload::named);
         converters.add(Operations.class, "operation", Operations.named());
         converters.add(StoreType.class, "type of store", Names.of(StoreType.values(), StoreType::label));
-        converters.add(BenchBackend.class, "backend", Names.of(BenchBackend.values(), BenchBackend::name));
-        converters.add(RankBackend.class, "backend", Names.of(RankBackend.values(), RankBackend::name));
+        converters.add(RankBackend.class, BackendOption::parse);
     }
 
     @Override
     public Optional<String> refusal(String option) {
-        return NcclTestsOptions.refusal(option);
+        return option.equals("--profile") || option.equals("--trace")
+                ? Optional.of(option + " is of the simulator; take 'banyan predict', or leave it out")
+                : NcclTestsOptions.refusal(option);
     }
 
     @Override
     public void run() {
         Workload workload = workloads.get();
         refuseNonsense(workload);
-        if (gpus != null && processes == null) {
-            machine.takeFirst(gpus, "-g");
+        if (processes == null) {
+            sweep.takeFirst(machine);
         }
         Config config = Config.load();
         Reporter reporter = new Reporter(out(), err(), json(), plot, this::answer);
@@ -194,40 +157,38 @@ public final class BenchCommand extends ReportCommand {
         Workload played = computeMs == null ? null : workloads.fromInput();
         if (played != null && computeMs != null && store != null && store.overProcesses()) {
             return new WorldBench(machine)
-                    .run(played, store, computeMs, sweep.runs(), Objects.requireNonNullElse(localDevices, 1), reporter);
+                    .run(
+                            played,
+                            store,
+                            computeMs,
+                            repeated.runs(),
+                            Objects.requireNonNullElse(localDevices, 1),
+                            reporter);
         }
         if (played != null && computeMs != null) {
             ChosenMachine chosen = machine.choose(2);
             reporter.introduce(
                     chosen, new HostSite(chosen.machine()).devices(), Platform.ofThisHost(), null, config.warnings());
             return new OverlapBench(chosen.machine(), reporter)
-                    .run(played, Objects.requireNonNullElse(store, StoreType.AUTO), computeMs, sweep.runs());
+                    .run(played, Objects.requireNonNullElse(store, StoreType.AUTO), computeMs, repeated.runs());
         }
         if (processes != null) {
-            require(
-                    workload == null && backend != BenchBackend.SIM,
-                    "--processes is for sweeps on the host or on GPUs; leave --workload and --backend sim out");
+            require(workload == null, "--processes is for sweeps; leave --workload out");
             return runInProcesses(processes, config, reporter);
         }
-        return switch (backend) {
+        RunArguments.Runs runs = repeated.runs(!sweep.anySizeGiven());
+        return switch (backend.choose(machine)) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
-                Bench bench = new MeasuredBench(new HostSite(chosen.machine()), reporter);
-                yield run(bench, workload, chosen, config, reporter);
+                HostSite site = new HostSite(chosen.machine());
+                yield run(new MeasuredBench(site, runs, reporter), workload, chosen, config, reporter);
             }
             case CUDA -> {
                 RankedGpus ranked = machine.chooseGpus(1);
                 ChosenMachine chosen = ranked.chosen();
                 try (CudaSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    yield run(new MeasuredBench(site, reporter), workload, chosen, config, reporter);
+                    yield run(new MeasuredBench(site, runs, reporter), workload, chosen, config, reporter);
                 }
-            }
-            case SIM -> {
-                ChosenMachine chosen = machine.choose(2);
-                Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
-                Execution execution = CudaBackendProvider.execution(config);
-                Bench bench = new SimulatedBench(chosen, constants, execution, reporter, trace);
-                yield run(bench, workload, chosen, config, reporter);
             }
         };
     }
@@ -235,16 +196,14 @@ public final class BenchCommand extends ReportCommand {
     /** Starts the processes, or does the part of one of them. Returns the number of wrong elements. */
     private long runInProcesses(int count, Config config, Reporter reporter) {
         require(count >= 2, "--processes is " + count + "; give at least 2");
-        require(
-                algorithms == null || !algorithms.choices().contains(AlgorithmChoice.NCCL),
-                "--algorithm nccl runs in one process; leave --processes out");
+        require(!sweep.hasNccl(), "--algorithm nccl runs in one process; leave --processes out");
         int named = machine.devices() == null ? count : machine.devices().indices().length;
         require(
                 named == count,
                 "--devices names " + Numbers.count(named, "device") + " for " + count
                         + " processes; name one for each");
         if (!JobPlace.isGiven(config, System.getenv())) {
-            if (backend == BenchBackend.HOST) {
+            if (backend.choose(machine) == RankBackend.HOST) {
                 machine.choose(count); // refuses a machine before processes start
             }
             LocalProcesses.run(
@@ -259,27 +218,28 @@ public final class BenchCommand extends ReportCommand {
                 place.processes() == count,
                 "--processes is " + count + ", but the launcher has started " + place.processes());
         Reporter own = place.process() == 0 ? reporter : reporter.silent();
-        ProcessesBench bench = new ProcessesBench(machine, place, sweep.repeats(), own);
-        return backend == BenchBackend.CUDA
-                ? bench.runOnGpus(sweep.sweeps(count, algorithms), config, warnings(config))
-                : bench.runOnHost(sweep.sweeps(count, algorithms), warnings(config));
+        ProcessesBench bench = new ProcessesBench(machine, place, repeated.runs(!sweep.anySizeGiven()), own);
+        return backend.choose(machine) == RankBackend.CUDA
+                ? bench.runOnGpus(sweep.sweeps(count), config, warnings(config))
+                : bench.runOnHost(sweep.sweeps(count), warnings(config));
     }
 
-    private long run(Bench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
-        if (workload == null) {
-            List<Sweep> sweeps = sweep.sweeps(chosen.machine().size(), algorithms);
-            requireOneToTrace(sweeps.getFirst().algorithms());
-            introduce(bench, false, chosen, config, reporter);
-            return Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter);
+    private long run(
+            MeasuredBench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
+        RankSite site = bench.site();
+        List<Sweep> sweeps = sweep.sweeps(chosen.machine().size());
+        reporter.introduce(chosen, site.devices(), site.platform(), null, warnings(config));
+        if (site instanceof HostSite) {
+            reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
+                    + " of an all_reduce once"));
         }
-        AlgorithmList list = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
-        requireOneToTrace(list);
-        introduce(bench, true, chosen, config, reporter);
-        return bench.run(workload, list, sweep.runs());
+        return workload == null
+                ? Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter)
+                : bench.run(workload, sweep.algorithmsOfWorkload(), repeated.runs());
     }
 
     /** Leaves out sweeps that cannot be run, unless that is all of them: the first one says why then. */
-    private static List<Sweep> possible(Bench bench, List<Sweep> sweeps, Reporter reporter) {
+    private static List<Sweep> possible(MeasuredBench bench, List<Sweep> sweeps, Reporter reporter) {
         List<Sweep> possible = new ArrayList<>();
         List<String> others = new ArrayList<>();
         for (Sweep each : sweeps) {
@@ -297,20 +257,13 @@ public final class BenchCommand extends ReportCommand {
         return possible;
     }
 
-    private static List<String> warnings(Config config) {
+    /** Returns the warnings about settings, also that the algorithm's has no effect. */
+    static List<String> warnings(Config config) {
         List<String> warnings = new ArrayList<>(config.warnings());
         if (config.find(Planner.ALGORITHM).isPresent()) {
-            warnings.add(Planner.ALGORITHM.name() + " has no effect on bench; --algorithm names what is measured");
+            warnings.add(Planner.ALGORITHM.name() + " has no effect here; --algorithm names what runs");
         }
         return warnings;
-    }
-
-    private void introduce(Bench bench, boolean isWorkload, ChosenMachine chosen, Config config, Reporter reporter) {
-        reporter.introduce(chosen, bench.devices(), bench.platform(isWorkload), bench.profile(), warnings(config));
-        if (backend == BenchBackend.HOST) {
-            reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
-                    + " of an all_reduce once"));
-        }
     }
 
     private static void refuseWrong(long wrong) {
@@ -322,24 +275,10 @@ public final class BenchCommand extends ReportCommand {
 
     private void refuseNonsense(@Nullable Workload workload) {
         sweep.refuseNonsense();
-        boolean simulated = backend == BenchBackend.SIM;
-        require(simulated || profile == null, "--profile is what the simulator goes by; add --backend sim");
-        require(
-                simulated || trace == null,
-                "--trace has times of single steps from the simulator only; add --backend sim");
-        require(
-                !simulated || !sweep.isRepeated(),
-                "-n and -w have no meaning for --backend sim, whose runs are all alike");
+        repeated.refuseNonsense();
         require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
-        require(
-                workload == null || !sweep.anySizeGiven(),
-                "--workload brings its own sizes; leave -b, -e, -f and -i out");
-        require(
-                !sweep.isSeveral() || (plot == null && trace == null),
-                "--plot and --trace show one type and operation; name them with -d and -o");
-        require(
-                gpus == null || (gpus > 0 && gpus <= MOST_DEVICES),
-                "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
+        require(!sweep.isSeveral() || plot == null, "--plot shows one type and operation; name them with -d and -o");
+        Integer gpus = sweep.gpus();
         require(
                 gpus == null || store == null || !store.overProcesses(),
                 "-g has no meaning for --kvstore funnel, concum or depcha; --local-devices gives those of each");
@@ -347,21 +286,13 @@ public final class BenchCommand extends ReportCommand {
                 gpus == null || processes == null || gpus == 1,
                 "-g is " + gpus + ", but each of the processes has one device; leave -g out");
         refuseNonsenseOfStores(workload);
-        refuseNcclElsewhere(workload);
-        require(
-                workload == null || sweep.isSumOfFloats(),
-                "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
-    }
-
-    private void refuseNcclElsewhere(@Nullable Workload workload) {
-        if (algorithms != null && algorithms.choices().contains(AlgorithmChoice.NCCL)) {
-            require(
-                    backend != BenchBackend.HOST,
-                    "--algorithm nccl runs on GPUs; add --backend cuda, or --backend sim, which predicts it");
-            require(
-                    backend != BenchBackend.SIM || (workload == null && trace == null),
-                    "--algorithm nccl is predicted call by call; leave --workload and --trace out");
+        if (workload != null) {
+            sweep.refuseBesideWorkload();
         }
+        require(
+                !sweep.hasNccl() || processes != null || backend.choose(machine) == RankBackend.CUDA,
+                "--algorithm nccl runs on GPUs, and this measures in host memory; add --backend cuda on a machine with"
+                        + " GPUs, or take 'banyan predict', which has a model of it");
     }
 
     private void refuseNonsenseOfStores(@Nullable Workload workload) {
@@ -377,17 +308,11 @@ public final class BenchCommand extends ReportCommand {
             require(
                     computeMs > 0 && computeMs <= MOST_COMPUTE_MS,
                     "--compute-ms is " + computeMs + "; it must be above 0 and at most " + MOST_COMPUTE_MS);
+            backend.requireHost("--compute-ms");
             require(
-                    backend == BenchBackend.HOST,
-                    "--compute-ms is played on the host backend only; leave --backend out");
-            require(
-                    algorithms == null,
+                    sweep.algorithms() == null,
                     "--kvstore says how keys are sent; leave --algorithm out, or set BANYAN_ALGORITHM for --kvstore"
                             + " auto");
         }
-    }
-
-    private void requireOneToTrace(AlgorithmList list) {
-        require(trace == null || list.choices().size() == 1, "--trace shows one algorithm; name it with --algorithm");
     }
 }

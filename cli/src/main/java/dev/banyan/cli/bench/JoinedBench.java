@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * @param join joins the other processes with one rank
  */
 record JoinedBench(
-        String title, int processes, Function<Config, Communicator> join, Repeats repeats, Reporter reporter) {
+        String title, int processes, Function<Config, Communicator> join, RunArguments.Runs runs, Reporter reporter) {
     private static final long SEED = 2024;
     private static final long BYTES_PER_SIZE = 256L << 20;
     private static final int LEAST_RUNS = 10;
@@ -49,7 +49,7 @@ record JoinedBench(
         FreeMemory.require(
                 Math.multiplyExact(2L * processes, bytes), "give a smaller largest size with -e, or fewer processes");
         ReferenceCheck check =
-                sweep.checked() ? new ReferenceCheck(type, call.op(), processes, bytes / type.bytes(), SEED) : null;
+                runs.checked() ? new ReferenceCheck(type, call.op(), processes, bytes / type.bytes(), SEED) : null;
         reporter.lines(NcclTable.MEASURED.header());
         List<Row> rows;
         try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
@@ -61,7 +61,7 @@ record JoinedBench(
                 try (Communicator joined = join.apply(config)) {
                     Rank rank = new Rank(joined, call, bytes, check);
                     for (long count : sweep.counts()) {
-                        if (table.isLast(rank.row(algorithm, count, runs(call, count)))) {
+                        if (table.isLast(rank.row(algorithm, count, repeats(call, count)))) {
                             return 0;
                         }
                     }
@@ -76,9 +76,9 @@ record JoinedBench(
         return rows.stream().mapToLong(Row::wrong).sum();
     }
 
-    private Repeats runs(Call call, long count) {
+    private Repeats repeats(Call call, long count) {
         int usual = Math.clamp(BYTES_PER_SIZE / Math.max(1, call.size(count)), LEAST_RUNS, MOST_RUNS);
-        return repeats.enoughNanos() == 0 ? repeats : Repeats.exactly(usual / 2, usual);
+        return runs.repeats().enoughNanos() == 0 ? runs.repeats() : Repeats.exactly(usual / 2, usual);
     }
 
     /** The measurements of this process. */

@@ -6,44 +6,38 @@ import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.workload.WorkloadBench;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
 
-/** Measures calls where ranks are played. */
-record MeasuredBench(RankSite site, Reporter reporter) implements Bench {
-    @Override
-    public String devices() {
-        return site.devices();
-    }
-
-    @Override
-    public Platform platform(boolean isWorkload) {
-        return site.platform();
-    }
-
-    @Override
-    public long run(Sweep sweep) {
+/** Measures calls on devices or virtual devices. */
+record MeasuredBench(RankSite site, RunArguments.Runs runs, Reporter reporter) {
+    /** Runs a sweep. Returns the number of wrong elements. */
+    long run(Sweep sweep) {
         require(refusal(sweep));
         boolean besideNccl = sweep.algorithms().choices().contains(AlgorithmChoice.NCCL)
                 && sweep.algorithms().choices().size() > 1
                 && site.ranks() > 1;
         return besideNccl
-                ? new NcclTurns(site, sweep.call(), reporter).run(sweep)
-                : new SweepBench(site, reporter).run(sweep);
+                ? new NcclTurns(site, sweep.call(), runs, reporter).run(sweep)
+                : new SweepBench(site, runs, reporter).run(sweep);
     }
 
-    @Override
-    public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+    /**
+     * Runs a workload. Returns the number of wrong elements.
+     *
+     * @param rounds timed rounds, or null for as many as make sense
+     */
+    long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
         require(refusal(algorithms, new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true)));
         return new WorkloadBench(site, reporter).run(workload, algorithms, rounds);
     }
 
-    @Override
-    public @Nullable String refusal(Sweep sweep) {
+    /** Returns why a sweep cannot be run, or null if it can. */
+    @Nullable
+    String refusal(Sweep sweep) {
         return refusal(sweep.algorithms(), sweep.call().ncclRequest(sweep.largestCount(), true));
     }
 

@@ -34,13 +34,15 @@ final class NcclTurns {
     private static final long SEED = 2024;
 
     private final RankSite site;
+    private final RunArguments.Runs runs;
     private final Reporter reporter;
     /** The bound of all schedules on the links alone, in GB/s algbw. */
     private final double boundGbs;
 
     /** @param call the kind of call that is measured */
-    NcclTurns(RankSite site, Call call, Reporter reporter) {
+    NcclTurns(RankSite site, Call call, RunArguments.Runs runs, Reporter reporter) {
         this.site = site;
+        this.runs = runs;
         this.reporter = reporter;
         Bound bound = Packings.best(Network.of(site.machine()))
                 .packing(call.collective(), call.root())
@@ -75,7 +77,7 @@ final class NcclTurns {
                 Communicator nccl = site.open(AlgorithmChoice.NCCL)) {
             DeviceCalls calls = new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes), 0);
             DataType type = call.element().type();
-            ReferenceCheck check = sweep.checked()
+            ReferenceCheck check = runs.checked()
                     ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
                     : null;
             reporter.lines(header(call));
@@ -85,7 +87,7 @@ final class NcclTurns {
                     table.title(ours.size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of());
                     try (Communicator communicator = site.open(algorithm)) {
                         for (long count : sweep.counts()) {
-                            if (table.isLast(measure(sweep, algorithm, communicator, nccl, count, calls, check))) {
+                            if (table.isLast(measure(call, algorithm, communicator, nccl, count, calls, check))) {
                                 return 0;
                             }
                         }
@@ -96,7 +98,7 @@ final class NcclTurns {
         }
         long wrong = pairs.stream().mapToLong(Pair::wrong).sum();
         reporter.lines(List.of("# Out of bounds values : "
-                + (!sweep.checked() ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED"))));
+                + (!runs.checked() ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED"))));
         reporter.lines(conclusions(pairs));
         List<Row> rows = pairs.stream()
                 .flatMap(pair -> Stream.of(pair.ours(), pair.nccl()))
@@ -106,21 +108,20 @@ final class NcclTurns {
         return wrong;
     }
 
-    private static Pair measure(
-            Sweep sweep,
+    private Pair measure(
+            Call call,
             AlgorithmChoice algorithm,
             Communicator ours,
             Communicator nccl,
             long count,
             DeviceCalls calls,
             @Nullable ReferenceCheck check) {
-        Call call = sweep.call();
         Long oursApart = check == null ? null : (Long) calls.checkApart(ours, call, count, 0, check);
         Long ncclApart = check == null ? null : (Long) calls.checkApart(nccl, call, count, 0, check);
-        long[][] apart = turns(sweep.repeats(), ours, nccl, calls.apart(call, count, 0));
+        long[][] apart = turns(runs.repeats(), ours, nccl, calls.apart(call, count, 0));
         Long oursTogether = check == null ? null : (Long) calls.checkTogether(ours, call, count, 0, check);
         Long ncclTogether = check == null ? null : (Long) calls.checkTogether(nccl, call, count, 0, check);
-        long[][] together = turns(sweep.repeats(), ours, nccl, calls.together(call, count, 0));
+        long[][] together = turns(runs.repeats(), ours, nccl, calls.together(call, count, 0));
         return new Pair(
                 new Row(
                         algorithm,

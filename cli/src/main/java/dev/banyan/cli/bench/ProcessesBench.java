@@ -1,6 +1,5 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.input.MachineOptions;
@@ -24,14 +23,14 @@ import java.util.stream.IntStream;
  * @param machine what the user says of the machine
  * @param place which of the processes this is
  */
-record ProcessesBench(MachineOptions machine, JobPlace place, Repeats repeats, Reporter reporter) {
+record ProcessesBench(MachineOptions machine, JobPlace place, RunArguments.Runs runs, Reporter reporter) {
     /** Runs sweeps on devices in host memory. Returns the number of wrong elements. */
     long runOnHost(List<Sweep> sweeps, List<String> warnings) {
         int count = place.processes();
         ChosenMachine chosen = oneForEach(machine.choose(count));
         reporter.introduce(
                 chosen,
-                count + " processes on the host backend: " + HostSite.host(),
+                "measured in host memory by " + count + " processes (" + HostSite.host() + ")",
                 Platform.ofThisHost(),
                 null,
                 warnings);
@@ -47,13 +46,23 @@ record ProcessesBench(MachineOptions machine, JobPlace place, Repeats repeats, R
         Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
         if (CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
-            reporter.introduce(whole, count + " processes, each with the GPU that it sees", platform, null, warnings);
+            reporter.introduce(
+                    whole,
+                    "measured by " + count + " processes, each with the GPU that it sees",
+                    platform,
+                    null,
+                    warnings);
             return run(sweeps, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0));
         }
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen());
         int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        reporter.introduce(chosen, count + " processes on GPUs " + Arrays.toString(gpus), platform, null, warnings);
+        reporter.introduce(
+                chosen,
+                "measured by " + count + " processes on GPUs " + Arrays.toString(gpus),
+                platform,
+                null,
+                warnings);
         int own = gpus[place.process()];
         return run(sweeps, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, own));
     }
@@ -68,6 +77,6 @@ record ProcessesBench(MachineOptions machine, JobPlace place, Repeats repeats, R
     private long run(List<Sweep> sweeps, String where, Function<Config, Communicator> join) {
         int count = place.processes();
         String title = Numbers.count(count, "process") + where;
-        return Sweep.runAll(sweeps, new JoinedBench(title, count, join, repeats, reporter)::run, reporter);
+        return Sweep.runAll(sweeps, new JoinedBench(title, count, join, runs, reporter)::run, reporter);
     }
 }

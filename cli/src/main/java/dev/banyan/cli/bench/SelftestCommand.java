@@ -2,10 +2,10 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.DeviceCalls;
+import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.HostSite;
-import dev.banyan.cli.bench.rank.RankBackend;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Row;
 import dev.banyan.cli.input.DeviceList;
@@ -47,21 +47,18 @@ import picocli.CommandLine.Option;
         footer = {
             "",
             "Examples:",
-            "  banyan selftest --backend cuda",
-            "  banyan selftest --backend cuda --devices 0,0,0,0",
-            "  banyan selftest --backend cuda --devices 0,0 --large --algorithm ring",
-            "  banyan selftest --backend cuda --machine machine.json",
+            "  banyan selftest",
+            "  banyan selftest --devices 0,0,0,0",
+            "  banyan selftest --devices 0,0 --large --algorithm ring",
+            "  banyan selftest --machine machine.json",
             "  banyan selftest --backend host --devices 0,1,2"
         })
 public final class SelftestCommand extends ReportCommand {
     private static final int MOST_RANKS = 16;
     private static final int SHOWN_FAILURES = 20;
 
-    @Option(
-            names = "--backend",
-            paramLabel = "NAME",
-            description = "host, virtual devices in host memory, or cuda, GPUs (default: cuda).")
-    private RankBackend backend = RankBackend.CUDA;
+    @Mixin
+    private final BackendOption backend = new BackendOption();
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
@@ -96,12 +93,12 @@ public final class SelftestCommand extends ReportCommand {
     public void run() {
         require(!large || !brief, "--short and --large exclude each other");
         Config config = Config.load();
-        switch (backend) {
+        switch (backend.choose(machine)) {
             case HOST -> {
                 Machine ranks =
                         machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
                 checkNumber(ranks.size());
-                run(new HostSite(ranks), "host, " + Numbers.count(ranks.size(), "virtual device"));
+                run(new HostSite(ranks), "tested in host memory: " + Numbers.count(ranks.size(), "virtual device"));
             }
             case CUDA -> {
                 if (machine.isNamed()) {
@@ -144,7 +141,7 @@ public final class SelftestCommand extends ReportCommand {
     private void test(Machine ranks, Machine whole, int[] gpus, Config config) {
         checkNumber(gpus.length);
         try (CudaSite site = new CudaSite(ranks, whole, gpus, config)) {
-            run(site, "cuda, ranks on devices " + Arrays.toString(gpus));
+            run(site, "tested on GPUs: ranks on " + Arrays.toString(gpus));
         }
     }
 
@@ -169,7 +166,7 @@ public final class SelftestCommand extends ReportCommand {
         List<AlgorithmChoice> all = new ArrayList<>(AlgorithmList.ALL.choices());
         if (refusal == null) {
             all.add(AlgorithmChoice.NCCL);
-        } else if (backend == RankBackend.CUDA) {
+        } else if (site instanceof CudaSite) {
             lines(List.of("# nccl is not tested: " + refusal));
         }
         return all;

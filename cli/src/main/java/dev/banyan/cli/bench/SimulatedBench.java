@@ -21,16 +21,15 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Job;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
-import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.trees.bound.Bound;
@@ -39,16 +38,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Predicts by the simulator, on the machine's own links. Workloads and timelines are of execution by chunks. The same
- * input gives the same output.
- */
-final class SimulatedBench implements Bench {
+/** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
+final class SimulatedBench {
     private final ChosenMachine chosen;
     private final Profile profile;
     private final RangedCosts costs;
-    /** Workloads and timelines are of chunks. */
-    private final SimulatedCosts chunks;
 
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
@@ -56,7 +50,7 @@ final class SimulatedBench implements Bench {
     private @Nullable SimulatedNccl nccl;
 
     /**
-     * @param execution what executes calls, if no timeline is asked for
+     * @param execution what executes calls
      * @param trace where the timeline of the last run goes, or null for none
      */
     SimulatedBench(
@@ -66,37 +60,25 @@ final class SimulatedBench implements Bench {
         }
         this.chosen = chosen;
         this.profile = profile;
-        costs = new RangedCosts(chosen.machine(), profile, trace == null ? execution : Execution.CHUNKS);
-        chunks = new SimulatedCosts(chosen.machine(), profile);
+        costs = new RangedCosts(chosen.machine(), profile, execution);
         this.reporter = reporter;
         this.trace = trace;
     }
 
-    @Override
-    public String devices() {
-        return "simulated with profile " + profile.name();
+    /** Returns what executes calls. */
+    Platform platform() {
+        return costs.usual().platform();
     }
 
-    @Override
-    public Platform platform(boolean isWorkload) {
-        return (isWorkload ? chunks : costs.usual()).platform();
-    }
-
-    @Override
-    public String profile() {
-        return profile.name();
-    }
-
-    @Override
-    public long run(Sweep sweep) {
+    /** Predicts a sweep. */
+    long run(Sweep sweep) {
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 printed.title(sweep.title(algorithm));
-                Predictions predictions =
-                        algorithm == AlgorithmChoice.NCCL ? null : predictions(algorithm, costs.usual());
+                Predictions predictions = algorithm == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(nccl(), sweep.call(), count)
@@ -126,9 +108,9 @@ final class SimulatedBench implements Bench {
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
-            Predictions predictions = predictions(sweep.algorithms().choices().getFirst(), chunks);
+            Predictions predictions = predictions(sweep.algorithms().choices().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
-            write(trace, predictions, last, 1, "the largest size, in place");
+            write(trace, last, 1, "the largest size, in place");
         }
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(
@@ -164,13 +146,13 @@ final class SimulatedBench implements Bench {
                 costs.range(planned).orElse(null));
     }
 
-    private Predictions predictions(AlgorithmChoice algorithm, SimulatedCosts by) {
+    private Predictions predictions(AlgorithmChoice algorithm) {
         return new Predictions(
                 chosen.machine(),
                 Config.builder()
                         .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                         .load(),
-                by);
+                costs.usual());
     }
 
     /** Returns the executors of the calls and their assumed constants. */
@@ -217,18 +199,17 @@ final class SimulatedBench implements Bench {
                 .bound();
     }
 
-    @Override
-    public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+    /** Predicts the gradients of a model. */
+    long run(Workload workload, AlgorithmList algorithms) {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
         try (Rows<WorkloadRow> printed =
                 reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                Predictions predictions = predictions(algorithm, chunks);
-                List<PlannedSchedule> calls = predictions.plan(workload);
+                List<PlannedSchedule> calls = predictions(algorithm).plan(workload);
                 for (int depth : depths) {
-                    double timeMs = predictions.us(calls, depth) / 1e3;
+                    double timeMs = new CallTimes(costs.usual(), calls, depth).endUs() / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
                         return 0;
                     }
@@ -237,17 +218,19 @@ final class SimulatedBench implements Bench {
             rows = printed.all();
         }
         if (trace != null) {
-            Predictions predictions = predictions(algorithms.choices().getFirst(), chunks);
-            write(trace, predictions, predictions.plan(workload), workload.keys(), "all keys in flight");
+            write(
+                    trace,
+                    predictions(algorithms.choices().getFirst()).plan(workload),
+                    workload.keys(),
+                    "all keys in flight");
         }
         reporter.result(rows);
         return 0;
     }
 
-    private void write(OutputFile file, Predictions predictions, List<PlannedSchedule> calls, int depth, String what) {
-        TraceWriter timeline = new TraceWriter(chunks.network());
-        List<Job> jobs = Predictions.jobs(calls, depth);
-        double us = chunks.simulatorOf(calls).run(jobs, timeline).endUs();
+    private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {
+        TraceWriter timeline = new TraceWriter(costs.usual().network());
+        double us = new CallTimes(costs.usual(), calls, depth).record(timeline);
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",

@@ -2,22 +2,19 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
-import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.List;
 import java.util.function.ToLongFunction;
 
 /**
- * The calls and sizes to be measured.
+ * The calls and sizes to be measured or predicted.
  *
  * @param call the kind of call
  * @param counts element counts, as the collective counts them, ascending
  * @param algorithms what carries the calls out, one after another
- * @param repeats how often
- * @param checked whether every element is checked against the reference
  */
-record Sweep(Call call, List<Long> counts, AlgorithmList algorithms, Repeats repeats, boolean checked) {
+record Sweep(Call call, List<Long> counts, AlgorithmList algorithms) {
     /** Runs sweeps one after another, and returns the number of wrong elements. */
     static long runAll(List<Sweep> sweeps, ToLongFunction<Sweep> bench, Reporter reporter) {
         long wrong = 0;

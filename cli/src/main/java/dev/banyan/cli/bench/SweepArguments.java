@@ -3,19 +3,19 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.ElementType;
-import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.study.text.ByteSize;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options of nccl-tests that say which calls are made, and how often. */
+/** The options of nccl-tests that say which calls are made. */
 final class SweepArguments extends OptionGroup {
     private static final ByteSize FIRST = ByteSize.parse("8");
     private static final ByteSize LAST = ByteSize.parse("128M");
@@ -23,11 +23,23 @@ final class SweepArguments extends OptionGroup {
     private static final ByteSize SHORT_LAST = ByteSize.parse("64M");
     private static final int FACTOR = 2;
     private static final int SHORT_FACTOR = 4;
-    private static final int WARMUPS = 5;
-    private static final int RUNS = 20;
-    private static final int SHORT_RUNS = 3;
-    private static final int MOST_RUNS = 1000;
     private static final int MOST_SIZES = 10_000;
+    private static final int MOST_DEVICES = 1024;
+
+    @Option(
+            names = {"-g", "--ngpus"},
+            paramLabel = "N",
+            description = "The first N devices of the machine, as --devices 0-(N-1).")
+    private @Nullable Integer gpus;
+
+    @Option(
+            names = {"-a", "--algorithm"},
+            paramLabel = "NAME[,NAME]",
+            description =
+                    "single-tree, multi-tree, packing, ring, star, one-shot, nccl, auto, or all, which leaves nccl and"
+                        + " auto out (default: auto; of the short sweep and of workloads all). predict has a model of"
+                        + " nccl; to measure it takes GPUs.")
+    private @Nullable AlgorithmList algorithms;
 
     @Option(
             names = {"-b", "--minbytes"},
@@ -54,25 +66,6 @@ final class SweepArguments extends OptionGroup {
     private @Nullable ByteSize step;
 
     @Option(
-            names = {"-n", "--iters"},
-            paramLabel = "N",
-            description = "Timed runs of each size (default: 20, more where they are short, fewer in the short sweep"
-                    + " where they are long).")
-    private @Nullable Integer runs;
-
-    @Option(
-            names = {"-w", "--warmup_iters"},
-            paramLabel = "N",
-            description = "Runs before the timed ones (default: 5).")
-    private @Nullable Integer warmups;
-
-    @Option(
-            names = {"-c", "--check"},
-            paramLabel = "N",
-            description = "0 leaves out the check of every element against a 64-bit reference (default: 1).")
-    private int check = 1;
-
-    @Option(
             names = {"-d", "--datatype"},
             paramLabel = "TYPE",
             description = "int8, uint8, int32, int64, half, bfloat16, float, double or all, one after another"
@@ -97,24 +90,13 @@ final class SweepArguments extends OptionGroup {
             description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce).")
     private Collective collective = Collective.ALL_REDUCE;
 
-    /** Returns the timed runs that the user names, or null. */
-    @Nullable
-    Integer runs() {
-        return runs;
-    }
-
-    /** Returns whether the user says how often a size runs. */
-    boolean isRepeated() {
-        return runs != null || warmups != null;
-    }
-
     /** Returns whether there is more than one type or operation. */
     boolean isSeveral() {
         return types.types().size() > 1 || (collective.reduces() && ops.ops().size() > 1);
     }
 
     /** Returns whether calls are the ones that workloads make. */
-    boolean isSumOfFloats() {
+    private boolean isSumOfFloats() {
         return collective == Collective.ALL_REDUCE && types.equals(ElementTypes.FLOAT) && ops.equals(Operations.SUM);
     }
 
@@ -123,24 +105,59 @@ final class SweepArguments extends OptionGroup {
         require(factor == null || step == null, "-f and -i exclude each other");
         require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
-        require(runs == null || runs > 0, "-n is " + runs + "; it must be at least 1");
-        require(warmups == null || warmups >= 0, "-w is " + warmups + "; it must not be negative");
-        require(check >= 0, "-c is " + check + "; it must not be negative");
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
+        require(
+                gpus == null || (gpus > 0 && gpus <= MOST_DEVICES),
+                "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
+    }
+
+    /**
+     * Rejects sizes, types and operations beside a workload.
+     *
+     * @throws picocli.CommandLine.ParameterException if the options make no sense together
+     */
+    void refuseBesideWorkload() {
+        require(!anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
+        require(isSumOfFloats(), "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
+    }
+
+    /** Returns the number of devices that the user names, or null. */
+    @Nullable
+    Integer gpus() {
+        return gpus;
+    }
+
+    /** Takes the first devices of the machine if the user gives their number. */
+    void takeFirst(MachineOptions machine) {
+        if (gpus != null) {
+            machine.takeFirst(gpus, "-g");
+        }
+    }
+
+    /** Returns the algorithms that the user names, or null. */
+    @Nullable
+    AlgorithmList algorithms() {
+        return algorithms;
+    }
+
+    /** Returns whether NCCL is among the algorithms. */
+    boolean hasNccl() {
+        return algorithms != null && algorithms.choices().contains(AlgorithmChoice.NCCL);
+    }
+
+    /** Returns the algorithms of a workload. */
+    AlgorithmList algorithmsOfWorkload() {
+        return Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
     }
 
     boolean anySizeGiven() {
         return first != null || last != null || factor != null || step != null;
     }
 
-    /**
-     * Returns a sweep for each type and operation.
-     *
-     * @param algorithms what carries the calls out; null for what is usual
-     */
-    List<Sweep> sweeps(int ranks, @Nullable AlgorithmList algorithms) {
+    /** Returns a sweep for each type and operation. */
+    List<Sweep> sweeps(int ranks) {
         int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
         require(
                 rootOrNone < ranks && (root == null || root >= 0),
@@ -154,7 +171,7 @@ final class SweepArguments extends OptionGroup {
                 Call call = new Call(collective, type, op, rootOrNone, ranks);
                 List<Long> counts =
                         sizes.stream().map(call::countFor).distinct().toList();
-                sweeps.add(new Sweep(call, counts, chosen, repeats(), check > 0));
+                sweeps.add(new Sweep(call, counts, chosen));
             }
         }
         return sweeps;
@@ -177,16 +194,5 @@ final class SweepArguments extends OptionGroup {
             return Sizes.byStep(from, to, step.bytes());
         }
         return Sizes.byFactor(from, to, factor != null ? factor : given ? FACTOR : SHORT_FACTOR);
-    }
-
-    /** Returns how often each size runs. */
-    Repeats repeats() {
-        int before = warmups == null ? WARMUPS : warmups;
-        if (runs != null) {
-            return Repeats.exactly(before, runs);
-        }
-        return anySizeGiven()
-                ? new Repeats(before, RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(10))
-                : new Repeats(Math.min(before, SHORT_RUNS), SHORT_RUNS, MOST_RUNS, TimeUnit.MILLISECONDS.toNanos(80));
     }
 }

@@ -37,12 +37,14 @@ final class SweepBench {
             ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
 
     private final RankSite site;
+    private final RunArguments.Runs runs;
     private final Reporter reporter;
     private @Nullable CopyBound apartBound;
     private @Nullable CopyBound inPlaceBound;
 
-    SweepBench(RankSite site, Reporter reporter) {
+    SweepBench(RankSite site, RunArguments.Runs runs, Reporter reporter) {
         this.site = site;
+        this.runs = runs;
         this.reporter = reporter;
     }
 
@@ -62,7 +64,7 @@ final class SweepBench {
                 first = site.allocate(arena, bytes);
                 second = site.allocate(arena, bytes);
                 DataType type = call.element().type();
-                check = sweep.checked()
+                check = runs.checked()
                         ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
                         : null;
             }
@@ -75,7 +77,7 @@ final class SweepBench {
                     table.title(sweep.title(algorithm));
                     try (Communicator communicator = site.open(algorithm)) {
                         for (long count : sweep.counts()) {
-                            Row row = row(sweep, algorithm, communicator, count, calls, check, onHost, loop);
+                            Row row = row(call, algorithm, communicator, count, calls, check, onHost, loop);
                             if (onHost && count == sweep.largestCount()) {
                                 copy(first, second);
                             }
@@ -96,8 +98,8 @@ final class SweepBench {
     }
 
     /** Measures one size, and checks it where there is a reference. */
-    private static Row row(
-            Sweep sweep,
+    private Row row(
+            Call call,
             AlgorithmChoice algorithm,
             Communicator communicator,
             long count,
@@ -105,8 +107,7 @@ final class SweepBench {
             @Nullable ReferenceCheck check,
             boolean onHost,
             @Nullable PlainLoop loop) {
-        Call call = sweep.call();
-        Repeats repeats = sweep.repeats();
+        Repeats repeats = runs.repeats();
         Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
         CollectiveCall apart = calls.apart(call, count, 0);
         communicator.prepare(apart);

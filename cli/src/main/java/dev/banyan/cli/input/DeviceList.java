@@ -35,7 +35,7 @@ public final class DeviceList {
     }
 
     /** The first device that is named for the second time. */
-    OptionalInt repeated() {
+    public OptionalInt repeated() {
         Set<Integer> seen = new HashSet<>();
         return Arrays.stream(indices).filter(device -> !seen.add(device)).findFirst();
     }

@@ -187,11 +187,12 @@ public final class MachineOptions extends OptionGroup {
         List<String> busIds = CudaDevices.busIds();
         if (devices == null || devices.repeated().isEmpty()) {
             ChosenMachine chosen = choose(least);
-            if (machine == null && devices == null && chosen.machine().size() > busIds.size()) {
+            if (devices == null && chosen.machine().size() > busIds.size()) {
                 throw new IllegalStateException(busIds.size() + (busIds.size() == 1 ? " GPU" : " GPUs")
                         + " here for the " + chosen.machine().size() + " ranks of "
                         + chosen.machine().name()
-                        + "; name the GPU of each rank with --devices: several ranks may share one, e.g. 0,0,0,0");
+                        + "; name the GPU of each rank with --devices: several ranks may share one, e.g."
+                        + " 0,0,0,0, or measure in host memory with --backend host");
             }
             return RankedGpus.of(chosen, chosen.devices(), busIds);
         }

@@ -2,6 +2,7 @@ package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankBackend;
 import dev.banyan.cli.input.MachineOptions;
@@ -60,7 +61,7 @@ import picocli.CommandLine.Option;
             "Examples:",
             "  banyan trace run --workload lenet-5 --devices 0,1 --iterations 3 --out traces",
             "  banyan trace run --workload resnet-50 --iterations 2 --out traces --timeline steps.json",
-            "  banyan trace run --workload resnet-50 --backend cuda --devices 0,0 --out traces",
+            "  banyan trace run --workload resnet-50 --devices 0,0 --out traces",
             "  banyan trace stats traces/*.txt"
         })
 final class TraceRunCommand extends ReportCommand {
@@ -76,11 +77,8 @@ final class TraceRunCommand extends ReportCommand {
             description = "Whose gradients: as bench has it (default: lenet-5).")
     private @Nullable Workload workload;
 
-    @Option(
-            names = "--backend",
-            paramLabel = "NAME",
-            description = "host, virtual devices in host memory, or cuda, GPUs (default: host).")
-    private RankBackend backend = RankBackend.HOST;
+    @Mixin
+    private final BackendOption backend = new BackendOption();
 
     @Option(names = "--iterations", paramLabel = "K", description = "Training steps (default: 3).")
     private int iterations = 3;
@@ -139,7 +137,7 @@ final class TraceRunCommand extends ReportCommand {
         Workload played =
                 workload == null ? Objects.requireNonNull(Workload.all().get("lenet-5")) : workload;
         Config config = Config.load();
-        switch (backend) {
+        switch (timeline == null ? backend.choose(machine) : RankBackend.HOST) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(1);
                 HostTimeline steps = timeline == null ? null : new HostTimeline(chosen.network());
@@ -205,9 +203,9 @@ final class TraceRunCommand extends ReportCommand {
                 computeMs >= 0 && computeMs <= MOST_COMPUTE_MS,
                 "--compute-ms is " + computeMs + "; it must be at least 0 and at most " + MOST_COMPUTE_MS);
         require(isEmpty(out), "--out " + out + " is there and not an empty folder; name another one");
-        require(
-                timeline == null || backend == RankBackend.HOST,
-                "--timeline shows what the host backend does; leave it or --backend out");
+        if (timeline != null) {
+            backend.requireHost("--timeline");
+        }
     }
 
     private static boolean isEmpty(Path folder) {

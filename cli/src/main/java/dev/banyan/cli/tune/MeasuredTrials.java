@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class MeasuredTrials implements Trials {
     private static final List<Long> LENGTHS = List.of(Long.MAX_VALUE, 4L << 20, 1L << 20, 256L << 10, 64L << 10);
 
+    /** The ratio of times that differ by noise. */
+    private static final double NOISE = 1.02;
+
     private final RankSite site;
     private final Collective collective;
     private final int root;
@@ -76,6 +79,11 @@ final class MeasuredTrials implements Trials {
         return LENGTHS.stream()
                 .filter(length -> length == Long.MAX_VALUE || length < bytes)
                 .toList();
+    }
+
+    @Override
+    public double noise() {
+        return NOISE;
     }
 
     @Override

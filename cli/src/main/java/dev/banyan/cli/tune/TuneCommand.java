@@ -1,7 +1,7 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.BenchBackend;
 import dev.banyan.cli.bench.Sizes;
+import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankSite;
@@ -19,7 +19,6 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
-import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
@@ -40,9 +39,9 @@ import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -56,8 +55,9 @@ import picocli.CommandLine.Option;
         name = "tune",
         description = {
             "Find the best algorithm, chunk length and number of trees for each size on a machine.",
-            "They are found in the simulator or by measuring, and written to a file that every later run on that"
-                    + " machine follows."
+            "They are found by measuring on the GPUs of this machine, or in host memory where it has fewer than two; or"
+                    + " in the simulator (--predict). They are written to a file that every later run on that machine"
+                    + " follows."
         },
         footer = {
             "",
@@ -68,11 +68,11 @@ import picocli.CommandLine.Option;
             "",
             "Examples:",
             "  banyan tune",
-            "  banyan tune --machine topo.txt --workload resnet-50",
-            "  banyan tune --machine dgx-2 --devices 0-7 --collective broadcast --output tuned/b.ini",
-            "  banyan tune --backend cuda --devices 0-3",
+            "  banyan tune --devices 0-3",
             "  banyan tune --backend host --format json",
-            "  banyan tune --machine dgx-a100 --plot tuned.svg"
+            "  banyan tune --predict --machine topo.txt --workload resnet-50",
+            "  banyan tune --predict --machine dgx-2 --devices 0-7 --collective broadcast --output b.ini",
+            "  banyan tune --predict --machine dgx-a100 --plot tuned.svg"
         })
 public final class TuneCommand extends ReportCommand {
     private static final ByteSize FIRST = ByteSize.parse("1K");
@@ -85,18 +85,18 @@ public final class TuneCommand extends ReportCommand {
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
+    @Mixin
+    private final BackendOption backend = new BackendOption();
+
     @Option(
-            names = "--backend",
-            paramLabel = "NAME",
-            description =
-                    "sim predicts in the simulator, host measures virtual devices in host memory, cuda measures GPUs"
-                            + " (default: sim).")
-    private BenchBackend backend = BenchBackend.SIM;
+            names = "--predict",
+            description = "Predict in the simulator instead of measuring; for this the machine need not be this one.")
+    private boolean predicts;
 
     @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
-            description = "With --backend sim: the constants of the machine class (default: what fits the machine).")
+            description = "With --predict: the constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
 
     @Option(
@@ -135,14 +135,14 @@ public final class TuneCommand extends ReportCommand {
 
     @Override
     public void run() {
-        boolean simulated = backend == BenchBackend.SIM;
         Workload workload = workloads.get();
-        require(simulated || profile == null, "--profile is what the simulator goes by; leave " + option() + " out");
-        require(simulated || workload == null, "--workload is predicted; leave " + option() + " out");
+        require(predicts || profile == null, "--profile has constants of the simulator; add --predict");
+        require(predicts || workload == null, "--workload is predicted; add --predict");
+        require(!predicts || !backend.isGiven(), "--predict needs no backend; leave --backend out");
         require(
                 workload == null || collective == Collective.ALL_REDUCE,
                 "--workload is an all_reduce; leave --collective out");
-        long most = (last != null ? last : simulated ? LAST : LAST_MEASURED).bytes();
+        long most = (last != null ? last : predicts ? LAST : LAST_MEASURED).bytes();
         require(
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
@@ -152,12 +152,15 @@ public final class TuneCommand extends ReportCommand {
             // A file that cannot be read is better refused before the trials than after them.
             TuningFile.read(file);
         }
-        switch (backend) {
-            case SIM -> predict(machine.choose(2), workload, most);
+        if (predicts) {
+            predict(machine.choose(2), workload, most);
+            return;
+        }
+        switch (backend.choose(machine)) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(chosen, site, "measured on the host backend", most);
+                    measure(chosen, site, most);
                 }
             }
             case CUDA -> {
@@ -165,14 +168,10 @@ public final class TuneCommand extends ReportCommand {
                 ChosenMachine chosen = ranked.chosen();
                 Config config = Config.load().without(List.of(Config.TUNING));
                 try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(chosen, site, "measured on " + site.devices(), most);
+                    measure(chosen, site, most);
                 }
             }
         }
-    }
-
-    private String option() {
-        return "--backend " + backend.name().toLowerCase(Locale.ROOT);
     }
 
     private int root() {
@@ -183,11 +182,8 @@ public final class TuneCommand extends ReportCommand {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
-        // Workloads are simulated by chunks, as calls in flight share the links.
         SimulatedCosts costs = new SimulatedCosts(
-                group,
-                profile == null ? Profiles.of(group) : profile,
-                workload == null ? CudaBackendProvider.execution(config) : Execution.CHUNKS);
+                group, profile == null ? Profiles.of(group) : profile, CudaBackendProvider.execution(config));
         Planner planner = new Planner(group, config, costs, costs.platform());
         Tuner tuner;
         SimulatedNccl nccl = null;
@@ -205,12 +201,14 @@ public final class TuneCommand extends ReportCommand {
         IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
         report(
                 chosen,
+                group.name() + ", simulated",
+                true,
                 costs.profile(),
                 new TuneReport(
                         tuning,
                         group.size(),
                         collective,
-                        "simulated with profile " + costs.profile().name(),
+                        "predicted with profile " + costs.profile().name(),
                         List.of(remark),
                         tuner.sizes(),
                         workload,
@@ -218,20 +216,33 @@ public final class TuneCommand extends ReportCommand {
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(ChosenMachine chosen, RankSite site, String how, long most) {
+    private void measure(ChosenMachine chosen, RankSite site, long most) {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
-            remarks = backend != BenchBackend.CUDA || trials.ncclRefusal() == null
-                    ? List.of()
-                    : List.of("nccl is not tried: " + trials.ncclRefusal());
+            remarks = new ArrayList<>(
+                    List.of("the choice of the size before is kept where it is at most 2% slower, which may be noise"));
+            if (site instanceof CudaSite && trials.ncclRefusal() != null) {
+                remarks.add("nccl is not tried: " + trials.ncclRefusal());
+            }
             tuner = tune(trials, most, FACTOR_MEASURED);
         }
         Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
         report(
                 chosen,
+                site.place(),
+                site instanceof CudaSite,
                 null,
-                new TuneReport(tuning, site.ranks(), collective, how, remarks, tuner.sizes(), null, List.of(), null));
+                new TuneReport(
+                        tuning,
+                        site.ranks(),
+                        collective,
+                        site.devices(),
+                        remarks,
+                        tuner.sizes(),
+                        null,
+                        List.of(),
+                        null));
     }
 
     private Tuner tune(Trials trials, long most, int factor) {
@@ -246,21 +257,18 @@ public final class TuneCommand extends ReportCommand {
         return tuner;
     }
 
-    /** Returns the origin of the times for the picture's title. */
-    private String place(Machine group) {
-        return switch (backend) {
-            case SIM -> group.name() + ", simulated";
-            case HOST -> new HostSite(group).place();
-            case CUDA -> group.name();
-        };
-    }
-
-    private void report(ChosenMachine chosen, @Nullable Profile constants, TuneReport report) {
+    /**
+     * Writes the settings, and prints the report.
+     *
+     * @param place the origin of the times for the picture's title
+     * @param ofLinks whether links bound the times
+     */
+    private void report(
+            ChosenMachine chosen, String place, boolean ofLinks, @Nullable Profile constants, TuneReport report) {
         Path file = Objects.requireNonNull(output).path();
         new SharedTuningFile(file).add(report.tuning());
         if (plot != null) {
             Machine group = chosen.machine();
-            boolean ofLinks = backend != BenchBackend.HOST;
             Double bound = ofLinks
                     ? (Double) Packings.best(chosen.network())
                             .packing(collective, root())
@@ -280,7 +288,7 @@ public final class TuneCommand extends ReportCommand {
                             .collect(Collectors.toMap(
                                     Tuner.Found::bytes, Tuner.Found::us, (one, _) -> one, LinkedHashMap::new)));
             plot.write(CallPicture.of(
-                    collective.label() + " on " + place(group),
+                    collective.label() + " on " + place,
                     "in place, best settings",
                     collective.busFactor(group.size()),
                     bound,
@@ -294,10 +302,7 @@ public final class TuneCommand extends ReportCommand {
                     chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
             Json.print(out, answer(context, report.json(file.toString())));
         } else {
-            if (chosen.remark() != null) {
-                out.println("# " + TerminalText.of(chosen.remark()));
-            }
-            report.lines(file.toString()).forEach(out::println);
+            report.lines(file.toString(), chosen.remark()).forEach(out::println);
         }
     }
 }

@@ -41,14 +41,21 @@ record TuneReport(
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
     }
 
-    /** For people. */
-    List<String> lines(String file) {
+    /**
+     * Returns the lines for people.
+     *
+     * @param origin where the machine comes from, or null where the user named it
+     */
+    List<String> lines(String file, @Nullable String origin) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + TerminalText.of(tuning.machine()) + ", " + devices + " devices: " + collective.label() + ", "
-                + how + ", executor " + tuning.platform().execution().label());
+        lines.add("# " + how + ", executor " + tuning.platform().execution().label() + ": "
+                + TerminalText.of(tuning.machine()) + ", " + devices + " devices, " + collective.label());
+        if (origin != null) {
+            lines.add("# " + TerminalText.of(origin));
+        }
         lines.add("#");
         List<String> columns = new ArrayList<>(List.of("size", "choice", "time\n(us)", "algbw\n(GB/s)"));
-        List<AlgorithmChoice> shown = shown(sizes.getFirst());
+        List<AlgorithmChoice> shown = List.copyOf(sizes.getFirst().best().keySet());
         shown.forEach(algorithm -> columns.add(algorithm.label() + "\n(us)"));
         TextTable table = new TextTable(columns.toArray(String[]::new));
         for (Tuner.Found found : sizes) {
@@ -75,13 +82,6 @@ record TuneReport(
         lines.add("# by size: " + rules());
         lines.add("# written to " + TerminalText.of(file));
         return lines;
-    }
-
-    /** Those with a column of their own. */
-    private static List<AlgorithmChoice> shown(Tuner.Found found) {
-        return found.best().keySet().stream()
-                .filter(algorithm -> algorithm != AlgorithmChoice.ONE_SHOT)
-                .toList();
     }
 
     private static String us(double us) {
@@ -124,7 +124,7 @@ record TuneReport(
 
     private static Size size(Tuner.Found found) {
         Map<String, Best> best = new LinkedHashMap<>();
-        for (AlgorithmChoice algorithm : shown(found)) {
+        for (AlgorithmChoice algorithm : found.best().keySet()) {
             Tuner.Tried tried = found.tried(algorithm);
             best.put(algorithm.label(), new Best(tried.choice().toString(), tried.us()));
         }

@@ -109,7 +109,7 @@ class BenchTest {
 
     @Test
     void allTypesAndOperationsAreSweptInTurn() throws Exception {
-        String command = "bench -m dgx-1v -g 3 -b 24 -e 24 --backend sim -d all -o ";
+        String command = "predict -m dgx-1v -g 3 -b 24 -e 24 -d all -o ";
         assertThat(kinds(command + "all")).hasSize(8 * 5).contains("int8 sum", "half avg", "double prod");
         assertThat(CommandRun.of(command + "max").out())
                 .contains(", 3 devices")
@@ -134,8 +134,8 @@ class BenchTest {
     void processesWithoutSenseAreRefused() {
         assertThat(CommandRun.of("bench --processes 1").err()).contains("--processes is 1; give at least 2");
         assertThat(CommandRun.of("bench --processes 9").err()).contains("needs at least 9 devices");
-        assertThat(CommandRun.of("bench --processes 2 --backend sim").err())
-                .contains("leave --workload and --backend sim out");
+        assertThat(CommandRun.of("bench --processes 2 --workload lenet-5").err())
+                .contains("leave --workload out");
         assertThat(CommandRun.of("bench --processes 2 --backend cuda --algorithm nccl")
                         .err())
                 .contains("--algorithm nccl runs in one process");
@@ -217,7 +217,7 @@ class BenchTest {
         --workload lenet-5 --compute-ms 1e9                       | at most 60000
         --workload lenet-5 --compute-ms soon                      | 'soon'
         --workload lenet-5 --compute-ms 5 --kvstore rign          | did you mean ring?
-        --workload lenet-5 --compute-ms 5 --backend sim           | leave --backend out
+        --workload lenet-5 --compute-ms 5 --backend cuda          | leave --backend cuda out
         --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm out
         --workload lenet-5 --compute-ms 5 --local-devices 2       | add --kvstore funnel
         --workload lenet-5 --compute-ms 5 --kvstore depcha --local-devices 0 | it must be at least 1

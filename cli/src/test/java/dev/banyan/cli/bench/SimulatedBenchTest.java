@@ -20,11 +20,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SimulatedBenchTest {
     @Test
     void theTableIsThatOfNcclTestsWithoutWrongElements() {
-        String arguments = "bench --backend sim --machine p3.16xlarge -b 1K -e 1M -f 32 --algorithm auto,all";
+        String arguments = "predict --machine p3.16xlarge -b 1K -e 1M -f 32 --algorithm auto,all";
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("simulated with profile v100-nvlink", "what to expect", "at no more than 85.714 GB/s")
+                .contains(
+                        "# predicted with profile v100-nvlink, executor kernel: p3.16xlarge, 8 devices\n",
+                        "what to expect",
+                        "at no more than 85.714 GB/s")
                 .doesNotContain("#wrong", "Out of bounds");
         assertThat(run.out().lines().filter(line -> !line.startsWith("#")).toList())
                 .hasSize(21)
@@ -36,7 +39,7 @@ class SimulatedBenchTest {
     @CsvSource({"reduce", "broadcast", "reduce_scatter", "all_gather"})
     void everyCollectiveIsPredicted(String collective) throws Exception {
         JsonNode rows = CommandRun.of(
-                        "bench --backend sim --machine dgx-a100 --devices 0-3 -d half -b 1M -e 1M -a all --format json"
+                        "predict --machine dgx-a100 --devices 0-3 -d half -b 1M -e 1M -a all --format json"
                                 + " --collective " + collective)
                 .rows();
         assertThat(rows).hasSize(6);
@@ -55,7 +58,7 @@ class SimulatedBenchTest {
     @Test
     void ncclStandsBesideWithItsErrorOfTheClass(@TempDir Path folder) throws Exception {
         Path picture = folder.resolve("sweep.svg");
-        String arguments = "bench --backend sim --machine dgx-a100 -b 1K -e 64M -f 256 -a auto,nccl";
+        String arguments = "predict --machine dgx-a100 -b 1K -e 64M -f 256 -a auto,nccl";
         CommandRun run = CommandRun.of(arguments + " --plot " + picture);
         assertThat(run.out())
                 .contains("# algorithm: nccl\n")
@@ -76,7 +79,7 @@ class SimulatedBenchTest {
 
     @Test
     void graphsAreCutIntoChunksAndHaveNoRange() throws Exception {
-        String arguments = "bench --backend sim --machine dgx-a100 -b 1M -e 1M -a all";
+        String arguments = "predict --machine dgx-a100 -b 1M -e 1M -a all";
         System.setProperty("BANYAN_CUDA_EXECUTOR", "graph");
         try {
             for (JsonNode row : CommandRun.of(arguments + " --format json").rows()) {
@@ -96,7 +99,7 @@ class SimulatedBenchTest {
     void reproducibleSumsAreNotPredicted() {
         System.setProperty("BANYAN_REPRODUCIBLE", "1");
         try {
-            CommandRun run = CommandRun.of("bench --backend sim --machine p3.8xlarge -b 1M -e 1M");
+            CommandRun run = CommandRun.of("predict --machine p3.8xlarge -b 1M -e 1M");
             assertThat(run.status()).isNotZero();
             assertThat(run.err()).contains("no time is predicted with BANYAN_REPRODUCIBLE=1");
         } finally {
@@ -106,7 +109,7 @@ class SimulatedBenchTest {
 
     @Test
     void kernelsSayWhichConstantsAreAssumed() {
-        CommandRun run = CommandRun.of("bench --backend sim --machine p3.16xlarge -b 8K -e 8K -a packing");
+        CommandRun run = CommandRun.of("predict --machine p3.16xlarge -b 8K -e 8K -a packing");
         assertThat(run.out())
                 .contains(
                         "executed by one kernel on each GPU; all kernels have begun after 8.1 us (4.7 to 44.3)",
@@ -116,7 +119,7 @@ class SimulatedBenchTest {
     /** In place nothing is copied to an output beforehand, which only some schedules need. */
     @Test
     void timesInPlaceStandWhereTheyDiffer() throws Exception {
-        String arguments = "bench --backend sim --machine p3.16xlarge -b 1M -e 1M -a all --collective ";
+        String arguments = "predict --machine p3.16xlarge -b 1M -e 1M -a all --collective ";
         boolean differed = false;
         for (String collective : List.of("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter")) {
             List<String> lines = CommandRun.of(arguments + collective)
@@ -140,7 +143,7 @@ class SimulatedBenchTest {
 
     @Test
     void profilesChangeTheTimes() {
-        String arguments = "bench --backend sim --machine dgx-a100 -b 1G -e 1G -a ring";
+        String arguments = "predict --machine dgx-a100 -b 1G -e 1G -a ring";
         CommandRun a100 = CommandRun.of(arguments);
         CommandRun pcie = CommandRun.of(arguments + " --profile pcie");
         assertThat(pcie.out()).contains("profile pcie").isNotEqualTo(a100.out());
@@ -148,8 +151,7 @@ class SimulatedBenchTest {
 
     @Test
     void workloadsOverlapTheirCalls() throws Exception {
-        JsonNode rows = CommandRun.of(
-                        "bench --backend sim --machine p3.16xlarge --workload resnet-50 -a packing --format json")
+        JsonNode rows = CommandRun.of("predict --machine p3.16xlarge --workload resnet-50 -a packing --format json")
                 .rows();
         assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "50", "157");
         List<Double> times = new ArrayList<>();
@@ -161,8 +163,8 @@ class SimulatedBenchTest {
     @Test
     void theTimelineHasTheCallsTransfers(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("timeline.json");
-        CommandRun run = CommandRun.of(
-                "bench --backend sim --machine p3.8xlarge -b 4K -e 4M -f 1024 -a multi-tree --trace " + file);
+        CommandRun run =
+                CommandRun.of("predict --machine p3.8xlarge -b 4K -e 4M -f 1024 -a multi-tree --trace " + file);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).contains("timeline of the largest size, in place", file.toString());
         JsonNode events = new ObjectMapper().readTree(Files.readString(file)).get("traceEvents");
@@ -183,17 +185,21 @@ class SimulatedBenchTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "--trace t.json|add --backend sim",
-                "--profile pcie|add --backend sim",
-                "--backend sim -n 3|-n and -w have no meaning",
-                "--backend sim --profile v100|no profile and no file is called 'v100'",
-                "--backend sim --trace t.json|name it with --algorithm",
-                "--backend sim --workload resnet-50 --trace t.json|name it with --algorithm",
-                "-a auto,nccl|--algorithm nccl runs on GPUs; add --backend cuda, or --backend sim, which predicts it",
-                "--backend sim --workload lenet-5 -a nccl|--algorithm nccl is predicted call by call"
+                "bench --trace t.json|--trace is of the simulator; take 'banyan predict'",
+                "bench --profile pcie|--profile is of the simulator; take 'banyan predict'",
+                "bench --backend sim|for times of the simulator take 'banyan predict' or 'banyan tune --predict'",
+                "tune --backend=sim|for times of the simulator take 'banyan predict' or 'banyan tune --predict'",
+                "selftest --backend SIM|for times of the simulator take 'banyan predict' or 'banyan tune --predict'",
+                "bench --backend host -a auto,nccl|or take 'banyan predict', which has a model of it",
+                "predict -n 3|-n is for measurements",
+                "predict --backend host|predict needs no backend; leave --backend out",
+                "predict --profile v100|no profile and no file is called 'v100'",
+                "predict --trace t.json|name it with --algorithm",
+                "predict --workload resnet-50 --trace t.json|name it with --algorithm",
+                "predict --workload lenet-5 -a nccl|--algorithm nccl is predicted call by call"
             })
-    void wrongUsageIsOneSentence(String options, String sentence) {
-        CommandRun run = CommandRun.of("bench --machine p3.16xlarge " + options);
+    void wrongUsageIsOneSentence(String command, String sentence) {
+        CommandRun run = CommandRun.of(command + " --machine p3.16xlarge");
         assertThat(run.status()).as(run.err()).isEqualTo(2);
         assertThat(run.err()).startsWith("banyan: ").contains(sentence);
         assertThat(run.out()).isEmpty();

@@ -87,7 +87,7 @@ class PageCommandTest {
         Path bench = folder.resolve("predicted.json");
         Files.writeString(
                 bench,
-                CommandRun.of("bench --backend sim --machine p3.8xlarge -b 1K -e 1K --algorithm star --format json")
+                CommandRun.of("predict --machine p3.8xlarge -b 1K -e 1K --algorithm star --format json")
                         .out());
         assertThat(MeasuredCurves.read(bench, Machine.preset("p3.8xlarge")))
                 .singleElement()

@@ -56,7 +56,8 @@ class TuneTest {
     @Test
     void whatWasTunedIsTaken() throws Exception {
         Path file = folder.resolve("banyan-tuned.ini");
-        JsonNode report = CommandRun.of("tune --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
+        JsonNode report = CommandRun.of(
+                        "tune --predict --machine p3.8xlarge -b 1K -e 8M --format json --output " + file)
                 .json();
         Machine machine = Machine.preset("p3.8xlarge");
         Planner planner = planner(machine);
@@ -95,7 +96,7 @@ class TuneTest {
         Path keys =
                 Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,400000\nconv,9408\n# x\nbias,64\n");
         Path file = folder.resolve("t.ini");
-        String arguments = "tune --machine p3.8xlarge -b 64K -e 1M --workload " + keys + " --output " + file;
+        String arguments = "tune --predict --machine p3.8xlarge -b 64K -e 1M --workload " + keys + " --output " + file;
         CommandRun run = CommandRun.of(arguments);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
@@ -106,7 +107,14 @@ class TuneTest {
         assertThat(TuningFile.read(file).sections())
                 .singleElement()
                 .extracting(Tuning::machine, Tuning::platform)
-                .containsExactly("p3.8xlarge", Platform.simulated(Execution.CHUNKS));
+                .containsExactly("p3.8xlarge", Platform.simulated(Execution.PROGRAMS));
+        System.setProperty("BANYAN_TUNING", file.toString());
+        try {
+            CommandRun next = CommandRun.of("predict --machine p3.8xlarge --workload " + keys);
+            assertThat(next.err()).as("the next command follows the section").isEmpty();
+        } finally {
+            System.clearProperty("BANYAN_TUNING");
+        }
         JsonNode report = CommandRun.of(arguments + " --format json").json();
         Map<String, Double> ms = new HashMap<>();
         report.get("ways")
@@ -125,8 +133,9 @@ class TuneTest {
     @Test
     void theSweepIsDrawn() throws Exception {
         Path svg = folder.resolve("tuned.svg");
-        CommandRun run = CommandRun.of("tune --machine p3.8xlarge --collective broadcast -b 1K -e 64K --output "
-                + folder.resolve("p.ini") + " --plot " + svg);
+        CommandRun run =
+                CommandRun.of("tune --predict --machine p3.8xlarge --collective broadcast -b 1K -e 64K --output "
+                        + folder.resolve("p.ini") + " --plot " + svg);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(Files.readString(svg))
                 .contains(
@@ -142,7 +151,7 @@ class TuneTest {
         JsonNode report = CommandRun.of("tune --backend host --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json"
                         + " --collective broadcast --output " + file)
                 .json();
-        assertThat(report.get("how").asText()).isEqualTo("measured on the host backend");
+        assertThat(report.get("how").asText()).startsWith("measured in host memory (");
         assertThat(report.get("rows")).hasSize(2);
         Tuning tuning = TuningFile.read(file).sections().getFirst();
         assertThat(tuning.platform()).isEqualTo(Platform.ofThisHost());
@@ -158,15 +167,15 @@ class TuneTest {
         String options = " --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json --output " + file;
         CommandRun.of("tune --backend host" + options).json();
         assertThat(planner(machine).choose(allReduce(1 << 10))).isEqualTo(before.choose(allReduce(1 << 10)));
-        CommandRun.of("tune" + options).json();
-        CommandRun.of("tune --collective reduce" + options).json();
+        CommandRun.of("tune --predict" + options).json();
+        CommandRun.of("tune --predict --collective reduce" + options).json();
         TuningFile written = TuningFile.read(file);
         assertThat(written.sections())
                 .extracting(section -> section.platform().backend())
                 .containsExactly("host", "sim");
         assertThat(written.sections().getLast().rules()).containsOnlyKeys(Collective.ALL_REDUCE, Collective.REDUCE);
         Files.writeString(file, "BANYAN_TUNED_MACHINE=dgx-1v\n");
-        CommandRun run = CommandRun.of("tune" + options);
+        CommandRun run = CommandRun.of("tune --predict" + options);
         assertThat(run.status()).isNotZero();
         assertThat(run.err()).contains("line 1", "delete the file and run banyan tune again");
     }
@@ -176,14 +185,14 @@ class TuneTest {
             delimiter = '|',
             value = {
                 "--backend gpu|no backend is called 'gpu'",
-                "--backend host --profile pcie|leave --backend host out",
-                "--backend host --workload vgg-16|leave --backend host out",
-                "--backend cuda --workload vgg-16|leave --backend cuda out",
+                "--backend host --profile pcie|add --predict",
+                "--workload vgg-16|--workload is predicted; add --predict",
+                "--predict --backend cuda|leave --backend out",
                 "--workload resnet-51|did you mean resnet-50",
-                "--workload vgg-16 --collective reduce|leave --collective out",
+                "--predict --workload vgg-16 --collective reduce|leave --collective out",
                 "-b 1M -e 1K|sizes must be positive and ascending",
                 "-b 0|sizes must be positive and ascending",
-                "--devices 3|at least 2 devices",
+                "--predict --devices 3|at least 2 devices",
                 "--plot tuned.gif|ends in .svg"
             })
     void wrongUsageIsOneSentence(String options, String sentence) {
@@ -196,7 +205,7 @@ class TuneTest {
     @Test
     void filesWithoutSizesAreRefused() throws Exception {
         Path keys = Files.writeString(folder.resolve("keys.csv"), "name,elements\nfc,many\n");
-        CommandRun run = CommandRun.of("tune --machine dgx-1v --workload " + keys);
+        CommandRun run = CommandRun.of("tune --predict --machine dgx-1v --workload " + keys);
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains("keys.csv, line 2: 'many' is no number of elements");
     }

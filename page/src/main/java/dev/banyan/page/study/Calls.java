@@ -7,10 +7,8 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
-import java.util.List;
 
 /** Plans allreduces of 4-byte elements on all devices of a machine, in place. Not safe for use from several threads. */
 final class Calls {
@@ -52,10 +50,5 @@ final class Calls {
 
     private static CollectiveRequest request(long elements) {
         return new CollectiveRequest(Collective.ALL_REDUCE, -1, elements, ELEMENT_BYTES, true, Long.MAX_VALUE);
-    }
-
-    /** Jobs of calls that are all in flight at once. */
-    static List<Job> together(List<PlannedSchedule> calls) {
-        return calls.stream().map(call -> Job.of(call.schedule())).toList();
     }
 }

@@ -4,16 +4,13 @@ import dev.banyan.page.model.StepModel;
 import dev.banyan.page.model.StepModel.Exchange;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.PlannedSchedule;
-import dev.banyan.simulate.Simulation;
-import dev.banyan.simulate.Simulator;
+import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /** Predicts how long it takes to exchange the gradients of a model. */
 final class GradientExchange {
@@ -41,23 +38,14 @@ final class GradientExchange {
                 .map(size -> bySize.computeIfAbsent(
                         size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
-        Simulator simulator = calls.costs().simulatorOf(keys);
-        Simulation together = simulator.run(Calls.together(keys));
-        Map<Long, Double> alone = new HashMap<>();
-        double oneByOneUs = 0;
-        for (long size : elements) {
-            oneByOneUs += alone.computeIfAbsent(size, key -> us(simulator, bySize.get(key)));
-        }
+        double[] together = new CallTimes(calls.costs(), keys, keys.size()).endsUs();
+        double oneByOneUs = new CallTimes(calls.costs(), keys, 1).endUs();
         return new Exchange(
                 algorithm,
                 oneByOneUs / US_PER_MS,
-                together.endUs() / US_PER_MS,
-                IntStream.range(0, keys.size())
-                        .mapToObj(key -> Math.rint(together.endUs(key)) / US_PER_MS)
+                Arrays.stream(together).max().orElse(0) / US_PER_MS,
+                Arrays.stream(together)
+                        .mapToObj(us -> Math.rint(us) / US_PER_MS)
                         .toList());
-    }
-
-    private static double us(Simulator simulator, @Nullable PlannedSchedule planned) {
-        return simulator.run(Objects.requireNonNull(planned).schedule()).endUs();
     }
 }

@@ -48,7 +48,7 @@ public final class PageStudy {
      * @param chosen at least two devices
      * @param config what chooses algorithms beside the simulator
      * @param profile the simulator's constants
-     * @param execution what the curves are of; playbacks and steps of training are of chunks
+     * @param execution what executes calls
      */
     public PageStudy(ChosenMachine chosen, Config config, Profile profile, Execution execution) {
         machine = chosen.machine();
@@ -102,15 +102,15 @@ public final class PageStudy {
         NcclCurve nccl = NcclCurve.of(machine, profile);
         curves.addAll(nccl.curves());
         curves.addAll(others);
-        Calls chunks = new Calls(machine, config, new SimulatedCosts(machine, profile));
+        Calls calls = new Calls(machine, config, new SimulatedCosts(machine, profile, execution));
         List<Playback> playbacks = new ArrayList<>();
         for (int algorithm = 0; algorithm < ALGORITHMS.size(); algorithm++) {
             for (long bytes : PLAYED_BYTES) {
-                playbacks.add(PlaybackStudy.of(ALGORITHMS.get(algorithm), algorithm, bytes, chunks, links));
+                playbacks.add(PlaybackStudy.of(ALGORITHMS.get(algorithm), algorithm, bytes, calls, links));
                 onPart.run();
             }
         }
-        GradientExchange exchange = new GradientExchange(chunks, ALGORITHMS);
+        GradientExchange exchange = new GradientExchange(calls, ALGORITHMS);
         List<StepModel> steps = new ArrayList<>();
         for (Workload gradients : models) {
             steps.add(exchange.of(gradients));

@@ -5,9 +5,12 @@ import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
+import dev.banyan.schedule.internal.program.Lane;
+import dev.banyan.schedule.internal.program.ProgramLayout;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.simulate.Job;
+import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.SimulationListener;
 import dev.banyan.simulate.Simulator;
 import dev.banyan.trees.network.Network;
@@ -16,7 +19,10 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 
 /** Records a simulated call, transfer by transfer. */
 final class PlaybackStudy implements SimulationListener {
@@ -40,24 +46,90 @@ final class PlaybackStudy implements SimulationListener {
     }
 
     /**
-     * Plays a call in chunks as long as the simulator finds best, or in longer ones if these are too many to show.
+     * Plays a call as its curve predicts it: as kernels, or in chunks as long as the simulator finds best. Where these
+     * are more transfers than can be shown, successive slices of a kernel are shown as one, and chunks are longer.
      *
      * @param number index of the algorithm on the page
      */
     static Playback of(AlgorithmChoice algorithm, int number, long bytes, Calls calls, DrawnLinks links) {
         long elements = bytes / Calls.ELEMENT_BYTES;
         PlannedSchedule planned = calls.plan(calls.choose(algorithm, elements), elements);
+        PlaybackStudy recording = new PlaybackStudy();
+        SimulatedCosts costs = calls.costs();
+        Optional<ProgramLayout> program = costs.program(planned.schedule(), planned.links());
+        if (program.isPresent()) {
+            double simulatedUs = costs.programSimulator(planned.links())
+                    .run(program.get(), recording)
+                    .endUs();
+            // The curve extrapolates the time of many slices.
+            double us = calls.predictedUs(planned.choice(), elements);
+            recording.merge(us / simulatedUs);
+            return recording.playback(
+                    number,
+                    bytes,
+                    recording.transfers.stream()
+                            .mapToLong(transfer -> Math.round(transfer.bytes()))
+                            .max()
+                            .orElse(0),
+                    us,
+                    treesOfLanes(program.get().program().lanes()),
+                    transfer -> isSum(program.get().program().lanes().get(transfer.chunk()), transfer),
+                    costs.network(),
+                    links);
+        }
         long chunkBytes = longestChunk(planned.schedule());
         while (transfers(planned.schedule()) > MOST_TRANSFERS && chunkBytes < bytes) {
             chunkBytes *= 2;
             planned = calls.plan(planned.choice().withChunkBytes(chunkBytes), elements);
         }
-        PlaybackStudy recording = new PlaybackStudy();
-        Simulator simulator = calls.costs().simulator(planned.links());
+        Simulator simulator = costs.simulator(planned.links());
         double us =
                 simulator.run(List.of(Job.of(planned.schedule())), recording).endUs();
+        Schedule schedule = planned.schedule();
         return recording.playback(
-                number, bytes, us, planned.schedule(), calls.costs().network(), links);
+                number,
+                bytes,
+                longestChunk(schedule),
+                us,
+                treesOfChunks(schedule),
+                transfer -> step(schedule, transfer).reduces(),
+                costs.network(),
+                links);
+    }
+
+    /** The path of a slice's data. */
+    private record Way(int chunk, int step, int from, List<Integer> arcs) {}
+
+    /**
+     * Shows so many successive slices on the same way as one that few enough remain.
+     *
+     * @param scale factor of times
+     */
+    private void merge(double scale) {
+        Map<Way, List<Transfer>> byWay = new LinkedHashMap<>();
+        transfers.forEach(transfer -> byWay.computeIfAbsent(
+                        new Way(transfer.chunk(), transfer.step(), transfer.from(), transfer.arcs()),
+                        _ -> new ArrayList<>())
+                .add(transfer));
+        int perShown = Math.ceilDiv(transfers.size(), MOST_TRANSFERS);
+        transfers.clear();
+        for (List<Transfer> slices : byWay.values()) {
+            for (int first = 0; first < slices.size(); first += perShown) {
+                List<Transfer> shown = slices.subList(first, Math.min(slices.size(), first + perShown));
+                Transfer last = shown.getLast();
+                transfers.add(new Transfer(
+                        0,
+                        last.chunk(),
+                        last.step(),
+                        last.from(),
+                        last.to(),
+                        last.arcs(),
+                        shown.stream().mapToDouble(Transfer::bytes).sum(),
+                        shown.getFirst().startUs() * scale,
+                        last.endUs() * scale,
+                        last.arrivalUs() * scale));
+            }
+        }
     }
 
     private static long longestChunk(Schedule schedule) {
@@ -73,12 +145,19 @@ final class PlaybackStudy implements SimulationListener {
                 .sum();
     }
 
-    private Playback playback(int number, long bytes, double us, Schedule schedule, Network network, DrawnLinks links) {
+    private Playback playback(
+            int number,
+            long bytes,
+            long longestBytes,
+            double us,
+            int[] treeOfChunk,
+            Predicate<Transfer> isSum,
+            Network network,
+            DrawnLinks links) {
         transfers.sort(Comparator.comparingDouble(Transfer::startUs)
                 .thenComparingInt(Transfer::chunk)
                 .thenComparingInt(Transfer::step)
                 .thenComparingInt(Transfer::from));
-        int[] treeOfChunk = treesOfChunks(schedule);
         Map<List<Integer>, Integer> routes = new LinkedHashMap<>();
         List<Integer> start = new ArrayList<>();
         int before = 0;
@@ -96,7 +175,7 @@ final class PlaybackStudy implements SimulationListener {
         return new Playback(
                 number,
                 bytes,
-                longestChunk(schedule),
+                longestBytes,
                 us,
                 List.copyOf(routes.keySet()),
                 route,
@@ -104,7 +183,7 @@ final class PlaybackStudy implements SimulationListener {
                 ints(transfer -> ticks(transfer.endUs()) - ticks(transfer.startUs())),
                 ints(transfer -> ticks(transfer.arrivalUs()) - ticks(transfer.endUs())),
                 ints(transfer -> treeOfChunk[transfer.chunk()]),
-                ints(transfer -> step(schedule, transfer).reduces() ? 1 : 0));
+                ints(transfer -> isSum.test(transfer) ? 1 : 0));
     }
 
     private static Step step(Schedule schedule, Transfer transfer) {
@@ -117,6 +196,28 @@ final class PlaybackStudy implements SimulationListener {
 
     private List<Integer> ints(ToIntFunction<Transfer> figure) {
         return transfers.stream().mapToInt(figure).boxed().toList();
+    }
+
+    /** Returns whether the block that receives a slice of a lane adds it to other data. */
+    private static boolean isSum(Lane lane, Transfer transfer) {
+        return lane.moves().stream()
+                .anyMatch(move -> move.rank() == transfer.to()
+                        && move.step() == transfer.step()
+                        && move.inputs().size() > 1);
+    }
+
+    /** Lanes go along the same tree if their channels join the same ranks in the same order. */
+    private static int[] treesOfLanes(List<Lane> lanes) {
+        Map<List<Integer>, Integer> trees = new LinkedHashMap<>();
+        return lanes.stream()
+                .mapToInt(lane -> {
+                    List<Integer> ranks = lane.channels().stream()
+                            .flatMap(channel -> Stream.of(lane.sender(channel), lane.receiver(channel)))
+                            .toList();
+                    Integer known = trees.putIfAbsent(ranks, trees.size());
+                    return known == null ? trees.size() - 1 : known;
+                })
+                .toArray();
     }
 
     /** Chunks go along the same tree if their steps join the same ranks in the same order. */

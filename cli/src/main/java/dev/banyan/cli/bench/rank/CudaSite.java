@@ -36,7 +36,7 @@ public final class CudaSite implements RankSite {
 
     @Override
     public String devices() {
-        return "GPUs " + gpus + " through CUDA";
+        return "measured on GPUs " + gpus;
     }
 
     @Override

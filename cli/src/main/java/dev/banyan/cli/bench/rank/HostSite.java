@@ -14,7 +14,7 @@ import java.lang.foreign.Arena;
 public record HostSite(Machine machine) implements RankSite {
     @Override
     public String devices() {
-        return "played by the host backend: " + host();
+        return "measured in host memory (" + host() + ")";
     }
 
     @Override
@@ -41,7 +41,8 @@ public record HostSite(Machine machine) implements RankSite {
 
     @Override
     public String refusal(NcclRequest request) {
-        return "NCCL runs on GPUs, and not on the host backend; leave nccl out, or add --backend cuda";
+        return "NCCL runs on GPUs, and this measures in host memory; leave nccl out, add --backend cuda on a machine"
+                + " with GPUs, or take 'banyan predict' for its model";
     }
 
     @Override

@@ -15,7 +15,7 @@ public interface RankSite extends AutoCloseable {
     /** Returns the machine of the ranks; rank r is device r. */
     Machine machine();
 
-    /** Returns the stand-ins for the devices, in words. */
+    /** Returns what the calls are measured on, in words. */
     String devices();
 
     /** Returns the place of the ranks for titles of pictures. */

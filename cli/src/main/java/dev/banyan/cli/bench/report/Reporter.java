@@ -60,24 +60,25 @@ public final class Reporter {
     }
 
     /**
-     * Says which machine is meant, and what is odd about it.
+     * Prints what the times come from, which machine is meant, and what is odd about it.
      *
-     * @param devices what stands for its devices, in words
+     * @param how what is measured or simulated, in words
      * @param platform what executes calls
      * @param profile the simulator's constants; null where it is not asked
      */
     public void introduce(
             ChosenMachine chosen,
-            String devices,
+            String how,
             Platform platform,
             @Nullable String profile,
             List<String> settingWarnings) {
         context = RunContext.of(chosen.machine(), platform, profile);
+        lines(List.of("# " + TerminalText.of(how) + ": "
+                + TerminalText.of(chosen.machine().name()) + ", "
+                + Numbers.count(chosen.machine().size(), "device")));
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
-        lines(List.of("# machine " + TerminalText.of(chosen.machine().name()) + ", "
-                + Numbers.count(chosen.machine().size(), "device") + ", " + TerminalText.of(devices)));
         Assumptions.line(chosen.machine().assumed()).ifPresent(line -> lines(List.of("# " + line)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));

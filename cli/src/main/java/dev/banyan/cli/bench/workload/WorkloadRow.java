@@ -71,7 +71,9 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "key") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place"
-                        + (measured ? "" : "; calls in flight share the links"),
+                        + (measured
+                                ? ""
+                                : "; kernels of calls in flight run one after another, copies share the links"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

@@ -6,6 +6,7 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
@@ -30,7 +31,7 @@ public final class IterationTimes {
      *
      * @param name what carries the calls out
      * @param oneByOneMs each call after the one before, in ms
-     * @param togetherMs all calls at once, sharing the links, in ms
+     * @param togetherMs all calls in flight at once, in ms
      */
     public record Iteration(String name, double oneByOneMs, double togetherMs) {}
 
@@ -65,10 +66,12 @@ public final class IterationTimes {
         return ways;
     }
 
-    private static Iteration way(String name, Calls all) {
-        Predictions predictions = all.predictions();
+    private Iteration way(String name, Calls all) {
         List<PlannedSchedule> calls = all.calls();
-        return new Iteration(name, predictions.us(calls, 1) / 1e3, predictions.us(calls, calls.size()) / 1e3);
+        return new Iteration(
+                name,
+                new CallTimes(costs, calls, 1).endUs() / 1e3,
+                new CallTimes(costs, calls, calls.size()).endUs() / 1e3);
     }
 
     private Calls calls(AlgorithmChoice algorithm) {

@@ -22,6 +22,14 @@ public interface Trials extends AutoCloseable {
         return List.of();
     }
 
+    /**
+     * Returns the factor by which times of equal speed may differ. The choice of the size before is kept if its time
+     * exceeds the least by at most this factor.
+     */
+    default double noise() {
+        return 1;
+    }
+
     /** Greatest numbers of packed trees that are worth trying. */
     List<Integer> maxTrees();
 

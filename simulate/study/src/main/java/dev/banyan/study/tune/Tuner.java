@@ -16,8 +16,6 @@ import java.util.Objects;
  */
 public final class Tuner {
     private static final int MAX_WORSE_CHUNK_LENGTHS = 3;
-    /** The choice of the size before is kept if its time exceeds the best time by at most this factor. */
-    private static final double KEPT_CHOICE_MAX_SLOWDOWN = 1.02;
 
     private final Trials trials;
     private final List<Integer> maxTrees;
@@ -65,7 +63,7 @@ public final class Tuner {
         if (!sizes.isEmpty()) {
             AlgorithmConfig before = sizes.getLast().choice();
             double us = trials.us(before, bytes);
-            taken = us <= KEPT_CHOICE_MAX_SLOWDOWN * fastest.us() ? new Tried(before, us) : fastest;
+            taken = us <= trials.noise() * fastest.us() ? new Tried(before, us) : fastest;
         }
         for (AlgorithmChoice algorithm : trials.beside()) {
             best.put(algorithm, best(algorithm, bytes));

@@ -6,12 +6,11 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
-import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.Map;
 
 /** Predicted times of calls under one configuration on a machine. Not safe for use from several threads at once. */
 public final class Predictions {
@@ -55,42 +54,19 @@ public final class Predictions {
         return planner.plan(planner.cut(planner.chooseSchedule(asSet), asSet), asSet);
     }
 
-    /** Returns the plans of a workload's keys, all-reduced in place. */
+    /** Returns the plans of a workload's keys, all-reduced in place; keys of one size have one plan. */
     public List<PlannedSchedule> plan(Workload workload) {
+        Map<Long, PlannedSchedule> bySize = new HashMap<>();
         return workload.elements().stream()
-                .map(elements -> plan(new CollectiveRequest(
-                        Collective.ALL_REDUCE, -1, elements, DataType.F32.bytes(), true, Long.MAX_VALUE)))
+                .map(elements -> bySize.computeIfAbsent(
+                        elements,
+                        count -> plan(new CollectiveRequest(
+                                Collective.ALL_REDUCE, -1, count, DataType.F32.bytes(), true, Long.MAX_VALUE))))
                 .toList();
-    }
-
-    /**
-     * Predicted time in us of several calls, one after another.
-     *
-     * @param depth calls in flight, which share the links, at least 1
-     */
-    public double us(List<PlannedSchedule> calls, int depth) {
-        return costs.simulatorOf(calls).run(jobs(calls, depth)).endUs();
     }
 
     /** Predicted time in us of a call alone. */
     public double us(PlannedSchedule planned) {
         return costs.predictedUs(planned.schedule(), planned.links());
-    }
-
-    /**
-     * Calls that share the links: so many are issued at once, and the next when all of these are done.
-     *
-     * @param depth calls in flight, at least 1
-     */
-    public static List<Job> jobs(List<PlannedSchedule> calls, int depth) {
-        List<Job> jobs = new ArrayList<>();
-        for (int call = 0; call < calls.size(); call++) {
-            int first = call / depth * depth;
-            jobs.add(new Job(
-                    calls.get(call).schedule(),
-                    0,
-                    IntStream.range(Math.max(0, first - depth), first).boxed().toList()));
-        }
-        return jobs;
     }
 }

@@ -33,6 +33,15 @@ public final class CudaDevices {
     }
 
     /**
+     * Returns the number of devices; 0 if there is no driver or it finds none.
+     *
+     * @throws CudaException if there is a driver that can't be used
+     */
+    public static int found() {
+        return CudaLibrary.findsDevices() ? count() : 0;
+    }
+
+    /**
      * Number of devices.
      *
      * @throws CudaException if there is no driver or no device

@@ -8,6 +8,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,7 @@ public final class CudaLibrary {
 
     private static @Nullable String refusal;
     private static boolean loaded;
+    private static boolean withoutDevices;
 
     private CudaLibrary() {}
 
@@ -54,6 +56,29 @@ public final class CudaLibrary {
             throw failure;
         }
         loaded = true;
+    }
+
+    /**
+     * Returns whether there is a driver with devices.
+     *
+     * @throws CudaException if there is a driver that can't be used
+     */
+    static synchronized boolean findsDevices() {
+        if (loaded) {
+            return true;
+        }
+        if (library().isEmpty()) {
+            return false;
+        }
+        try {
+            load();
+            return true;
+        } catch (CudaException e) {
+            if (withoutDevices) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     private static @Nullable CudaException tryToLoad() {
@@ -88,26 +113,35 @@ public final class CudaLibrary {
                     e);
         }
         int result = JCudaDriver.cuInit(0);
+        withoutDevices = result == CUresult.CUDA_ERROR_NO_DEVICE;
         if (result == CUresult.CUDA_SUCCESS) {
             return null;
         }
         String name = CUresult.stringFor(result);
         return new CudaException(
-                result == CUresult.CUDA_ERROR_NO_DEVICE
+                withoutDevices
                         ? "the NVIDIA driver finds no device (" + name + "); check nvidia-smi and CUDA_VISIBLE_DEVICES"
                         : "the NVIDIA driver can't be used: cuInit gives " + name + "; check nvidia-smi");
     }
 
-    /** The first function that the driver's library lacks; null if it has all, or if there is none. */
+    /** Returns the driver's library; nothing if the loader finds none. */
     @SuppressWarnings("restricted")
-    private static @Nullable String missing() {
-        SymbolLookup driver;
+    private static Optional<SymbolLookup> library() {
         try {
-            driver = SymbolLookup.libraryLookup(DRIVER, Arena.global());
+            return Optional.of(SymbolLookup.libraryLookup(DRIVER, Arena.global()));
         } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** The first function that the driver's library lacks; null if it has all, or if there is none. */
+    private static @Nullable String missing() {
+        Optional<SymbolLookup> library = library();
+        if (library.isEmpty()) {
             // The bindings will not be loaded either, and their exception says why.
             return null;
         }
+        SymbolLookup driver = library.get();
         return LATE.stream()
                 .filter(name -> driver.find(name).isEmpty())
                 .findFirst()

@@ -1,0 +1,133 @@
+package dev.banyan.cli.bench;
+
+import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.bench.workload.WorkloadOption;
+import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.output.OutputFile;
+import dev.banyan.cli.output.PlotFile;
+import dev.banyan.cli.output.ReportCommand;
+import dev.banyan.config.Config;
+import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.plan.Platform;
+import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.workload.Workload;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code banyan predict}: what {@code bench} measures, predicted by the simulator. */
+@Command(
+        name = "predict",
+        description = {
+            "Predict how long collectives take on the links of a machine, by the simulator and a model of NCCL.",
+            "Without options: a short all_reduce sweep of all algorithms. 'banyan bench' measures the same."
+        },
+        footer = {
+            "",
+            "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,",
+            "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.",
+            "",
+            "Examples:",
+            "  banyan predict --machine p3.16xlarge",
+            "  banyan predict --machine dgx-a100 -b 1K -e 1G -f 4 --algorithm all,nccl",
+            "  banyan predict --machine dgx-h100 --workload llama-3-8b --bucket 25M",
+            "  banyan predict -b 64M -e 64M --algorithm packing --trace timeline.json"
+        })
+public final class PredictCommand extends ReportCommand {
+    @Mixin
+    private final MachineOptions machine = new MachineOptions();
+
+    @Mixin
+    private final SweepArguments sweep = new SweepArguments();
+
+    @Mixin
+    private final WorkloadOption workloads = new WorkloadOption();
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME|FILE",
+            description = "The simulator's constants of the machine class (default: what fits the machine).")
+    private @Nullable Profile profile;
+
+    @Option(
+            names = "--trace",
+            paramLabel = "FILE.json",
+            description =
+                    "With one algorithm: write the timeline of the largest size, or of a workload with all keys in"
+                            + " flight, for ui.perfetto.dev: a row per device and per direction of a link.")
+    private @Nullable OutputFile trace;
+
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg",
+            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
+    private @Nullable PlotFile plot;
+
+    @Override
+    public Optional<String> refusal(String option) {
+        return List.of("-n", "--iters", "-w", "--warmup_iters", "-c", "--check").contains(option)
+                ? Optional.of(option + " is for measurements, and predictions are all alike; leave it out")
+                : option.startsWith("--backend")
+                        ? Optional.of("predict needs no backend; leave --backend out, or measure by 'banyan bench'")
+                        : NcclTestsOptions.refusal(option);
+    }
+
+    @Override
+    public void run() {
+        Workload workload = workloads.get();
+        refuseNonsense(workload);
+        sweep.takeFirst(machine);
+        Config config = Config.load();
+        Reporter reporter = new Reporter(out(), err(), json(), plot, this::answer);
+        try {
+            predict(workload, config, reporter);
+        } finally {
+            // The rows that were predicted before a failure are not lost.
+            reporter.finish();
+        }
+    }
+
+    private void predict(@Nullable Workload workload, Config config, Reporter reporter) {
+        ChosenMachine chosen = machine.choose(2);
+        Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
+        SimulatedBench bench =
+                new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace);
+        Platform platform = bench.platform();
+        String how = "predicted with profile " + constants.name() + ", executor "
+                + platform.execution().label();
+        if (workload != null) {
+            requireOneToTrace(sweep.algorithmsOfWorkload());
+            reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
+            bench.run(workload, sweep.algorithmsOfWorkload());
+        } else {
+            List<Sweep> sweeps = sweep.sweeps(chosen.machine().size());
+            requireOneToTrace(sweeps.getFirst().algorithms());
+            reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
+            Sweep.runAll(sweeps, bench::run, reporter);
+        }
+    }
+
+    private void refuseNonsense(@Nullable Workload workload) {
+        sweep.refuseNonsense();
+        require(
+                !sweep.isSeveral() || (plot == null && trace == null),
+                "--plot and --trace show one type and operation; name them with -d and -o");
+        require(
+                !sweep.hasNccl() || (workload == null && trace == null),
+                "--algorithm nccl is predicted call by call; leave --workload and --trace out");
+        if (workload != null) {
+            require(plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
+            sweep.refuseBesideWorkload();
+        }
+    }
+
+    private void requireOneToTrace(AlgorithmList list) {
+        require(trace == null || list.choices().size() == 1, "--trace shows one algorithm; name it with --algorithm");
+    }
+}
