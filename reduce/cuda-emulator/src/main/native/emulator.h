@@ -33,7 +33,8 @@ enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
     INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, ALREADY_MAPPED = 208, NO_BINARY_FOR_GPU = 209,
     PEER_ACCESS_UNSUPPORTED = 217, INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400,
-    NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, PEER_ACCESS_ALREADY_ENABLED = 704,
+    NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701,
+    LAUNCH_TIMEOUT = 702, PEER_ACCESS_ALREADY_ENABLED = 704,
     PEER_ACCESS_NOT_ENABLED = 705, PRIMARY_CONTEXT_ACTIVE = 708, CONTEXT_IS_DESTROYED = 709, TOO_MANY_PEERS = 711,
     HOST_MEMORY_ALREADY_REGISTERED = 712, HOST_MEMORY_NOT_REGISTERED = 713, MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
@@ -41,7 +42,7 @@ enum {
     CAPTURE_IMPLICIT = 906, CAPTURED_EVENT = 907, CAPTURE_WRONG_THREAD = 908, UNKNOWN = 999
 };
 
-enum { MOST_DEVICES = 32, PARAMETER_BYTES = 4096 };
+enum { MOST_DEVICES = 32, MOST_MULTIPROCESSORS = 160, PARAMETER_BYTES = 4096 };
 
 /* ---- Objects behind handles ---- */
 
@@ -59,11 +60,17 @@ typedef struct Graph Graph;
 typedef struct Node Node;
 typedef struct Capture Capture;
 
+/* What a multiprocessor has, or what blocks take of it. Registers are counted with those that no warp can use. */
+typedef struct {
+    int blocks, warps, registers, shared;
+} Room;
+
 typedef struct {
     char name[96], bus_id[32];
     int major, minor, multiprocessors;
     uint64_t bytes, used;
-    int taken; /* of its multiprocessors, by blocks that run, in parts of WHOLE_DEVICE */
+    Room taken[MOST_MULTIPROCESSORS]; /* by blocks that run */
+    const struct Run *first_in_line; /* the kernel whose blocks have the next places, or NULL */
     int lost; /* the code that everything on it gives, or 0 */
     int broken; /* the same since an operation failed on it: no other context repairs that, as only another process would */
     int rank[MOST_DEVICES]; /* performance rank of the way to each peer; -1 where there is no peer access */
@@ -179,7 +186,11 @@ struct Op {
     int node;
     int waited; /* a node that waits for an event has done so */
     struct Run *run; /* of a kernel that has begun */
+    int is_begun; /* a kernel that has had a turn */
     int only_polls; /* it wrote nothing in its last turn */
+    int is_crowded; /* its next block found no room in its last turn */
+    int quiet_turns; /* turns one after the other in which it only polled, since the change of that number */
+    uint64_t quiet_since;
     int id; /* while a seed interleaves what runs */
     unsigned session; /* of the command that its id and knowledge belong to */
     struct Knowledge *known; /* what has happened before it */
@@ -211,6 +222,8 @@ typedef struct {
     int interleave; /* a seed chooses who goes on at every memory access */
     unsigned session; /* counts the commands that began to interleave, or ended it */
     int launches_skipped; /* graphs end at once and do nothing */
+    int launches_block; /* cuLaunchKernel returns when the kernel has ended, as with CUDA_LAUNCH_BLOCKING=1 */
+    int waits_lost; /* streams wait for no event */
     Device device[MOST_DEVICES];
     Context *contexts;
     Capture *captures; /* that are under way */
@@ -221,7 +234,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes, execs_destroyed_in_flight, faults, races, steps, lost_edges;
+        copied_bytes, execs_destroyed_in_flight, faults, races, steps, lost_edges, deadlocks;
 } Counters;
 
 extern Counters counters;
@@ -348,6 +361,24 @@ typedef struct {
 /* Finds the allocation of an access by work of the context, and pins it until close_window; *why where it may not be. */
 CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Window *window, const char **why);
 void close_window(const Window *window);
+
+/* ---- occupancy.c ---- */
+
+struct Kernel;
+
+/* What a multiprocessor of the device has. */
+Room whole_room(const Device *device);
+/* Bytes of shared memory that a block of the device may have. */
+int most_shared_bytes(const Device *device);
+/* Registers of a thread; of kernels that registers.inc does not know, an assumed number. */
+int registers_of(const struct Kernel *kernel, const Device *device);
+/* What a block takes; more than there is where none fits. */
+Room room_of(const struct Kernel *kernel, const Device *device, unsigned threads, unsigned shared_bytes);
+/* How many blocks are on a multiprocessor at once; 0 if none fits. */
+int blocks_of_multiprocessor(const struct Kernel *kernel, const Device *device, unsigned threads, unsigned shared_bytes);
+/* Takes room for a block where the fewest warps are, and returns the number of the multiprocessor, or -1. */
+int take_room(Device *device, const Room *block);
+void give_room(Device *device, int multiprocessor, const Room *block);
 
 /* ---- module.c, interpret.c ---- */
 

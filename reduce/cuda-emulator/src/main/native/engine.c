@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_OUT_US = 1000, TURNS_OF_POLLS = 500, POLL_PAUSE_US = 50 };
+enum { LOOK_OUT_US = 1000, TURNS_OF_POLLS = 500, POLL_PAUSE_US = 50, QUIET_TURNS = 16 };
 
 static pthread_cond_t work_there = PTHREAD_COND_INITIALIZER, host_work_there = PTHREAD_COND_INITIALIZER,
                       something_done = PTHREAD_COND_INITIALIZER;
@@ -40,6 +40,34 @@ static int workers, looking_out, idle_workers, host_workers, idle_host_workers, 
 static int conducting;
 /* Turns of kernels one after the other that only polled: they wait for the host, for another process, or for ever. */
 static int turns_of_polls;
+
+/*
+ * How often something was done that kernels could wait for, and how many have begun. Of these, how many have only polled
+ * since the last time, and how many of them want room for a block.
+ */
+static uint64_t changes, deadlock_noted;
+static int begun_kernels, quiet_kernels, crowded_kernels;
+
+static void note_change(void) {
+    changes++;
+    quiet_kernels = crowded_kernels = 0;
+}
+
+/*
+ * Counts a deadlock: all kernels only poll, nothing else is under way, and at least one of them wants room for a block,
+ * which none of the others gives back. A lane of a kernel may have something to do before it polls, hence several turns.
+ */
+static void look_for_deadlock(Op *op) {
+    if (op->quiet_since != changes) op->quiet_turns = 0;
+    op->quiet_since = changes;
+    if (++op->quiet_turns != QUIET_TURNS) return;
+    quiet_kernels++;
+    crowded_kernels += op->is_crowded;
+    int is_all = quiet_kernels == begun_kernels && (int)(ready_end - ready_first) + running == begun_kernels;
+    if (!is_all || !crowded_kernels || host_ready.first || hung.first || late.first || deadlock_noted == changes) return;
+    deadlock_noted = changes;
+    counters.deadlocks++;
+}
 
 /* ---- Operations ---- */
 
@@ -171,6 +199,7 @@ static List unsettled; /* begun or ended, and not yet dealt with */
 static int settling;
 
 static void end_op(Op *op, int error) {
+    note_change();
     op->error = error;
     op->done = 1;
     op->ended = now_us();
@@ -216,6 +245,8 @@ static void break_context(Context *context, int error) {
 /* After work that was carried out, or that failed. What only waited for failed work breaks nothing. */
 static void end(Op *op, int error) {
     if (op->run) end_run(op, conducting);
+    begun_kernels -= op->is_begun;
+    op->is_begun = 0;
     Context *context = op->work.context;
     if (error && !op->inherited) break_context(context, error);
     if (!op->exec) {
@@ -369,6 +400,10 @@ static void *work_on(void *unused) {
             running++;
             conducting = emu.interleave;
             op->began = now_us();
+            if (op->work.kind == KERNEL && !op->is_begun) {
+                op->is_begun = 1;
+                begun_kernels++;
+            }
             pthread_mutex_unlock(&emu.lock);
             error = carry_out(op);
             int polls = error == UNFINISHED && op->work.kind == KERNEL && op->only_polls && !emu.interleave;
@@ -379,11 +414,13 @@ static void *work_on(void *unused) {
             running--;
             if (waiters && (error != UNFINISHED || closing)) pthread_cond_broadcast(&something_done);
             counters.steps += emu.interleave;
+            if (!polls) note_change();
             if (error == HELD_UP && !closing) {
                 op->fate = HANG;
                 push(&hung, op);
             } else if (error == UNFINISHED && !closing) {
                 make_ready(op);
+                if (polls) look_for_deadlock(op);
             } else {
                 finish(op, error < 0 ? CONTEXT_IS_DESTROYED : error);
             }
@@ -850,7 +887,7 @@ API CUresult cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flag
     }
     if (event->capture || stream->capture) LEAVE(capture_wait(stream, event));
     TRY(usable(event->context));
-    if (!event->op) LEAVE(OK);
+    if (!event->op || emu.waits_lost) LEAVE(OK);
     Op *op = new_op(&(Work){.kind = MARK, .context = stream->context});
     op->waits = 1;
     order_begin(op);

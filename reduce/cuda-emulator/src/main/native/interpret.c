@@ -10,9 +10,7 @@ enum {
     RUN_SLICE = 1 << 16, /* instructions of warps until another kernel has its turn */
     WARP_SLICE = 1 << 12, /* until another warp has its turn */
     LOOP_TURNS = 16, /* until lanes elsewhere in the code have their turn */
-    POLLS = 16, /* of a warp until another one has its turn, and another kernel */
-    THREADS_OF_MULTIPROCESSOR = 2048, BLOCKS_OF_MULTIPROCESSOR = 32,
-    WHOLE_DEVICE = 1 << 20
+    POLLS = 16 /* of a warp until another one has its turn, and another kernel */
 };
 
 #define PLACE(T, at) ((T *)(warp->registers + (at)))
@@ -551,15 +549,6 @@ static void step_warp(Warp *warp) {
 
 /* ---- Blocks ---- */
 
-int blocks_of_multiprocessor(const Kernel *kernel, unsigned threads, unsigned shared_bytes) {
-    if (threads > kernel->most_threads) return 0;
-    unsigned rounded = (threads + LANES - 1) / LANES * LANES;
-    int blocks = (int)(THREADS_OF_MULTIPROCESSOR / rounded);
-    if (blocks > BLOCKS_OF_MULTIPROCESSOR) blocks = BLOCKS_OF_MULTIPROCESSOR;
-    unsigned shared = (unsigned)kernel->shared_bytes + shared_bytes;
-    return shared && MOST_SHARED_BYTES / shared < (unsigned)blocks ? (int)(MOST_SHARED_BYTES / shared) : blocks;
-}
-
 static uint64_t special(const Warp *warp, int which, int lane) {
     const unsigned *size = warp->run->launch->block;
     unsigned thread = (unsigned)(warp->index * LANES + lane);
@@ -569,7 +558,7 @@ static uint64_t special(const Warp *warp, int which, int lane) {
         case TID_Z: return thread / (size[0] * size[1]);
         case LANE_ID: return (unsigned)lane;
         case WARP_ID: return (unsigned)warp->index;
-        case SM_ID: return (unsigned)(warp->block->place % warp->run->context->device->multiprocessors);
+        case SM_ID: return (unsigned)warp->block->multiprocessor;
         case SM_NUMBER: return (unsigned)warp->run->context->device->multiprocessors;
         default: break;
     }
@@ -598,14 +587,34 @@ static void begin_warp(Warp *warp) {
     }
 }
 
-/* Begins the next block if the device has room for it. */
-static int begin_block(Run *run) {
-    if (run->started == run->blocks) return 0;
+static void leave_line(const Run *run) {
+    if (run->context->device->first_in_line == run) run->context->device->first_in_line = NULL;
+}
+
+/*
+ * Puts all blocks on multiprocessors for which there is room, as a GPU does: no kernel that comes later has a place
+ * before all blocks have one. They have their first turns one by one.
+ */
+static void place_blocks(Run *run) {
+    Device *device = run->context->device;
     pthread_mutex_lock(&emu.lock);
-    int fits = run->context->device->taken + run->share <= WHOLE_DEVICE;
-    if (fits) run->context->device->taken += run->share;
+    if (!device->first_in_line) device->first_in_line = run;
+    while (device->first_in_line == run && run->started + run->placed_count < run->blocks) {
+        int multiprocessor = take_room(device, &run->room);
+        if (multiprocessor < 0) break;
+        run->placed = realloc(run->placed, (size_t)(run->placed_count + 1) * sizeof *run->placed);
+        run->placed[run->placed_count++] = multiprocessor;
+    }
+    run->is_crowded = run->started + run->placed_count < run->blocks;
+    if (!run->is_crowded) leave_line(run);
     pthread_mutex_unlock(&emu.lock);
-    if (!fits) return 0;
+}
+
+/* Begins the next block if it is on a multiprocessor. */
+static int begin_block(Run *run) {
+    if (run->started + run->placed_count < run->blocks) place_blocks(run);
+    if (!run->placed_count) return 0;
+    int multiprocessor = run->placed[--run->placed_count];
     Block *block = run->spare;
     if (block) run->spare = block->next;
     else {
@@ -619,6 +628,7 @@ static int begin_block(Run *run) {
     memset(block->shared, 0xFF, (size_t)run->shared_bytes);
     block->run = run;
     block->place = (int)place;
+    block->multiprocessor = multiprocessor;
     block->at[0] = (unsigned)(place % grid[0]);
     block->at[1] = (unsigned)(place / grid[0] % grid[1]);
     block->at[2] = (unsigned)(place / ((int64_t)grid[0] * grid[1]));
@@ -643,7 +653,7 @@ static int begin_block(Run *run) {
 
 static void end_block(Run *run, Block *block) {
     pthread_mutex_lock(&emu.lock);
-    run->context->device->taken -= run->share;
+    give_room(run->context->device, block->multiprocessor, &run->room);
     pthread_mutex_unlock(&emu.lock);
     free_shadows(block->shadows);
     block->shadows = NULL;
@@ -677,9 +687,7 @@ static Run *new_run(const Op *op) {
     run->shared_bytes = launch->kernel->shared_bytes + (int)launch->shared_bytes;
     run->hints = calloc((size_t)launch->kernel->count, sizeof *run->hints);
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
-    int at_once = blocks_of_multiprocessor(launch->kernel, threads, launch->shared_bytes)
-                * run->context->device->multiprocessors;
-    run->share = WHOLE_DEVICE / at_once;
+    run->room = room_of(launch->kernel, run->context->device, threads, launch->shared_bytes);
     if (emu.interleave) {
         run->op = op->id;
         run->known = op->known;
@@ -709,6 +717,11 @@ static void free_run(Run *run) {
         end_block(run, block);
     }
     free_blocks(run->spare);
+    pthread_mutex_lock(&emu.lock);
+    leave_line(run);
+    while (run->placed_count) give_room(run->context->device, run->placed[--run->placed_count], &run->room);
+    pthread_mutex_unlock(&emu.lock);
+    free(run->placed);
     for (int w = 0; w < run->window_count; w++) close_window(&run->windows[w]);
     free(run->windows);
     free(run->hints);
@@ -806,6 +819,7 @@ CUresult carry_out_kernel(Op *op) {
         return HELD_UP;
     }
     op->only_polls = !op->run->wrote;
+    op->is_crowded = op->run->is_crowded;
     if (!has_ended) return UNFINISHED;
     CUresult result = op->run->error;
     free_run(op->run);

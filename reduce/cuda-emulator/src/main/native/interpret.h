@@ -25,6 +25,7 @@ struct Block {
     Run *run;
     unsigned at[3]; /* in the grid */
     int place; /* in the grid, counted along x first */
+    int multiprocessor;
     int threads, alive;
     unsigned char *shared;
     Barrier barriers[BARRIERS];
@@ -41,7 +42,7 @@ struct Run {
     const Context *context;
     int64_t blocks, started;
     int shared_bytes; /* of a block */
-    int share; /* of its device that a block takes while it runs, in parts of WHOLE_DEVICE */
+    Room room; /* that a block takes while it runs */
     Block *active, *spare;
     Window *windows; /* allocations that it has touched */
     int window_count;
@@ -56,6 +57,8 @@ struct Run {
     int yields; /* threads of it wait for others */
     int wrote; /* in this turn, or began a block */
     int is_stuck; /* noted already */
+    int *placed, placed_count; /* multiprocessors of the next blocks */
+    int is_crowded; /* there is no room for all blocks */
     Run *next; /* of those to be freed */
 };
 

@@ -134,6 +134,10 @@ static int device_setting(const char *word, const char *which, const char *a, co
         if (!strcmp(word, "name")) snprintf(device->name, sizeof device->name, "%s", rest);
         else if (!strcmp(word, "bus")) snprintf(device->bus_id, sizeof device->bus_id, "%.15s", a);
         else if (!strcmp(word, "memory")) device->bytes = strtoull(a, NULL, 10);
+        else if (!strcmp(word, "multiprocessors")) {
+            device->multiprocessors = atoi(a);
+            if (device->multiprocessors < 1 || device->multiprocessors > MOST_MULTIPROCESSORS) return 0;
+        }
         else if (!strcmp(word, "lose")) lose_device(d, atoi(a));
         else {
             device->major = atoi(a);
@@ -182,7 +186,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "peer")) return set_rank(w[0], w[1], w[2]);
     else if (!strcmp(word, "corrupt") || !strcmp(word, "stall")) return mark_pair(w[0], w[1], *word == 'c');
     else if (!strcmp(word, "name") || !strcmp(word, "bus") || !strcmp(word, "memory") || !strcmp(word, "capability")
-             || !strcmp(word, "lose")) return device_setting(word, w[0], w[1], w[2], text);
+             || !strcmp(word, "multiprocessors") || !strcmp(word, "lose")) return device_setting(word, w[0], w[1], w[2], text);
     else if (!strcmp(word, "driver")) emu.driver_version = number;
     else if (!strcmp(word, "staging")) emu.strict = !strcmp(w[0], "refused");
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
@@ -199,7 +203,11 @@ static int command(const char *line) {
     else if (!strcmp(word, "timer")) emu.timer_ahead = atof(w[0]);
     else if (!strcmp(word, "fail")) return fail_call(w[0], w[1], w[2]);
     else if (!strcmp(word, "op")) return fail_op(w[0], w[1], w[2], w[3], w[4]);
-    else if (!strcmp(word, "launches")) emu.launches_skipped = !strcmp(w[0], "skipped");
+    else if (!strcmp(word, "waits")) emu.waits_lost = !strcmp(w[0], "lost");
+    else if (!strcmp(word, "launches")) {
+        emu.launches_skipped = !strcmp(w[0], "skipped");
+        emu.launches_block = !strcmp(w[0], "blocking");
+    }
     else if (!strcmp(word, "pause")) emu.paused = 1;
     else if (!strcmp(word, "resume")) resume_work();
     else if (!strcmp(word, "release")) run_hung(number);
@@ -232,7 +240,7 @@ static void describe(void) {
     emu.pageable_late = 0;
     set_clock("off", "");
     emu.paused = 0;
-    emu.launches_skipped = 0;
+    emu.launches_skipped = emu.launches_block = emu.waits_lost = 0;
     emu.lost_edge = emu.lost_flag = 0;
     interleave(0);
     p3_16xlarge();
@@ -414,7 +422,7 @@ static int64_t count_of(const char *what) {
                  {"graph launches", &counters.graph_launches}, {"problems", &counters.problems},
                  {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
                  {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races}, {"faults", &counters.faults},
-                 {"lost edges", &counters.lost_edges},
+                 {"lost edges", &counters.lost_edges}, {"deadlocks", &counters.deadlocks},
                  {"steps", &counters.steps}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
@@ -636,17 +644,18 @@ static int attribute(const Device *device, int which) {
         case 36: return 877000; /* memory clock in kHz */
         case 37: return 4096; /* bits of the memory's bus */
         case 38: return 6291456; /* L2 */
-        case 39: return 2048; /* threads of a multiprocessor */
+        case 39: return 32 * whole_room(device).warps; /* threads of a multiprocessor */
         case 40: return 6; /* copy engines */
         case 41: return 1; /* unified addressing */
         case 50: return (int)domain;
         case 75: return device->major;
         case 76: return device->minor;
         case 78: return 1; /* stream priorities */
-        case 81: return 98304; /* shared memory of a multiprocessor */
+        case 81: return whole_room(device).shared;
         case 91: return 1; /* registered host memory has the same address */
         case 95: return 1; /* cooperative launches */
-        case 97: return 98304; /* shared memory of a block that opts in */
+        case 97: return most_shared_bytes(device); /* of a block that opts in */
+        case 106: return whole_room(device).blocks;
         case 115: return 1; /* memory pools */
         default: return 0;
     }

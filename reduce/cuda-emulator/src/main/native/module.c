@@ -139,10 +139,10 @@ API CUresult cuFuncGetAttribute(int *value, int which, Handle handle) {
     switch (which) {
         case 0: *value = (int)kernel->most_threads; break;
         case 1: *value = kernel->shared_bytes; break;
-        case 4: *value = 32; break; /* registers, as the interpreter has none of its own */
+        case 4: *value = registers_of(kernel, function->module->context->device); break;
         case 5: *value = function->module->program->version; break;
         case 6: *value = function->module->program->target; break;
-        case 8: *value = MOST_SHARED_BYTES - kernel->shared_bytes; break;
+        case 8: *value = most_shared_bytes(function->module->context->device) - kernel->shared_bytes; break;
         default: *value = 0;
     }
     LEAVE(OK);
@@ -164,7 +164,10 @@ CUresult make_launch(Handle handle, const unsigned *shape, unsigned shared_bytes
     if (!function) return INVALID_HANDLE;
     const Kernel *kernel = function->kernel;
     if (!fits(shape, kernel->most_threads)) return INVALID_VALUE;
-    if ((unsigned long long)kernel->shared_bytes + shared_bytes > MOST_SHARED_BYTES) return INVALID_VALUE;
+    unsigned threads = shape[3] * shape[4] * shape[5];
+    const Device *device = function->module->context->device;
+    if ((unsigned long long)kernel->shared_bytes + shared_bytes > (unsigned)most_shared_bytes(device)) return INVALID_VALUE;
+    if (!blocks_of_multiprocessor(kernel, device, threads, shared_bytes)) return LAUNCH_OUT_OF_RESOURCES;
     work->kind = KERNEL;
     work->context = function->module->context;
     Launch *launch = &work->launch;
@@ -198,14 +201,19 @@ API CUresult cuLaunchKernel(Handle function, unsigned grid_x, unsigned grid_y, u
     Work work;
     TRY(make_launch(function, shape, shared_bytes, parameters, extra, &work));
     CHECK(work.context == stream->context, INVALID_HANDLE);
-    LEAVE(submit(stream, &work, NULL));
+    Op *op;
+    TRY(submit(stream, &work, &op));
+    CUresult result = op && emu.launches_block ? wait_for(op) : OK;
+    drop(op);
+    LEAVE(result);
 }
 
 API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Handle handle, int threads, size_t shared_bytes) {
     ENTER();
     const Function *function = find_object(handle, FUNCTION);
     CHECK(function, INVALID_HANDLE);
-    CHECK(blocks && threads > 0 && shared_bytes <= MOST_SHARED_BYTES, INVALID_VALUE);
-    *blocks = blocks_of_multiprocessor(function->kernel, (unsigned)threads, (unsigned)shared_bytes);
+    const Device *device = function->module->context->device;
+    CHECK(blocks && threads > 0 && shared_bytes <= (size_t)most_shared_bytes(device), INVALID_VALUE);
+    *blocks = blocks_of_multiprocessor(function->kernel, device, (unsigned)threads, (unsigned)shared_bytes);
     LEAVE(OK);
 }

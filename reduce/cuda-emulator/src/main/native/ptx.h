@@ -7,7 +7,7 @@
 
 #include "emulator.h"
 
-enum { LANES = 32, MOST_OPERANDS = 5, NAME_BYTES = 128, MOST_SHARED_BYTES = 98304 };
+enum { LANES = 32, MOST_OPERANDS = 5, NAME_BYTES = 128 };
 
 /* Generic addresses of shared memory lie here, where no allocation can be. */
 #define SHARED_WINDOW (1ULL << 62)
@@ -113,9 +113,6 @@ void pack(Warp *, const Instruction *);
 void unpack(Warp *, const Instruction *);
 
 /* ---- interpret.c: what depends on threads, blocks and memory ---- */
-
-/* How many blocks are on a multiprocessor at once; 0 if none fits. */
-int blocks_of_multiprocessor(const Kernel *kernel, unsigned threads, unsigned shared_bytes);
 
 void load(Warp *, const Instruction *);
 void store(Warp *, const Instruction *);

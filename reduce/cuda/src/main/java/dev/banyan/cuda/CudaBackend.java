@@ -26,6 +26,7 @@ import dev.banyan.cuda.internal.nccl.NcclExecutable;
 import dev.banyan.cuda.internal.nccl.NcclLauncher;
 import dev.banyan.cuda.internal.peer.PeerAccess;
 import dev.banyan.cuda.internal.peer.PeerTrials;
+import dev.banyan.cuda.internal.program.BlockingLaunches;
 import dev.banyan.cuda.internal.program.NoProgramException;
 import dev.banyan.cuda.internal.program.ProgramExecutable;
 import dev.banyan.cuda.internal.program.ProgramGroup;
@@ -163,6 +164,10 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         timeoutNanos = TimeUnit.NANOSECONDS.convert(timeout);
         clock = tuning.clock();
         executor = tuning.executor();
+        if (executor != ExecutorChoice.GRAPH) {
+            BlockingLaunches.refuse(System.getenv("CUDA_LAUNCH_BLOCKING"), (int)
+                    Arrays.stream(ordinals).distinct().count());
+        }
         Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
         try {
             for (int ordinal : ordinals) {

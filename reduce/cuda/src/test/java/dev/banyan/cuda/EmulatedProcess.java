@@ -3,6 +3,7 @@ package dev.banyan.cuda;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.internal.driver.CudaLibrary;
 import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.internal.launch.LaunchOrder;
 import dev.banyan.cuda.internal.peer.PeerTrials;
 
 /** Plays processes that use the emulated driver one after the other. */
@@ -26,6 +27,7 @@ public final class EmulatedProcess {
     private static void forget() {
         ProcessFault.forget();
         PeerTrials.forget();
+        LaunchOrder.forget();
         LivingBackends.forgetAll();
     }
 }

@@ -97,6 +97,31 @@ class NcclTest {
         return values;
     }
 
+    /** Kernels of NCCL and of programs wait for their peers, whichever communicator launches them. */
+    @Test
+    void callsWaitForTheLastCallOfAnotherCommunicatorOnEachGpu() {
+        try (Communicator byNccl = four(named());
+                Communicator byPrograms = four(settings()
+                        .set(CudaBackendProvider.EXECUTOR, ExecutorChoice.KERNEL)
+                        .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                        .build())) {
+            CollectiveCall first = sum(ints(byNccl, 100));
+            CollectiveCall second = sum(ints(byPrograms, 100));
+            byNccl.run(first);
+            long ofNccl = waits(byNccl, first);
+            assertThat(waits(byPrograms, second)).isEqualTo(RANKS);
+            assertThat(waits(byPrograms, second)).isZero();
+            assertThat(waits(byNccl, first)).isEqualTo(ofNccl + RANKS);
+        }
+    }
+
+    /** Returns for how many events streams wait in a call. */
+    private long waits(Communicator gpus, CollectiveCall call) {
+        long before = emulator.count("calls cuStreamWaitEvent");
+        gpus.run(call);
+        return emulator.count("calls cuStreamWaitEvent") - before;
+    }
+
     /** The stand-in adds up in the order of ranks, as an allreduce by a star around the first rank does. */
     @ParameterizedTest
     @EnumSource(Collective.class)

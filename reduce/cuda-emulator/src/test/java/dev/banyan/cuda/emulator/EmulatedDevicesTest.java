@@ -15,6 +15,7 @@ import jcuda.driver.CUresult;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Devices, contexts and peer access of the emulated driver. */
@@ -169,5 +170,28 @@ class EmulatedDevicesTest {
         assertThat(cuCtxEnablePeerAccess(primary(7), 0)).isEqualTo(CUresult.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
         ok(cuCtxDisablePeerAccess(second));
         assertThat(cuCtxDisablePeerAccess(second)).isEqualTo(CUresult.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    }
+
+    /** By hand with NVIDIA's rules: 88 registers give a warp 2,816 of the 16,384 of a quarter of a multiprocessor. */
+    @ParameterizedTest
+    @CsvSource({
+        "banyan_program_max_f32, 7, 544, 0, 1", // 20 warps by registers, 17 of a block
+        "banyan_program_max_f32, 7, 288, 0, 2", // 9 of a block
+        "banyan_program_max_f32, 7, 32, 0, 20",
+        "other, 7, 544, 0, 3", // 64 warps
+        "other, 7, 32, 0, 32",
+        "other, 7, 32, 40000, 2", // 96 KiB
+        "other, 8, 32, 40000, 4", // 164 KiB, of which each block takes 1 KiB for the system
+        "other, 9, 32, 40000, 5", // 228 KiB
+        "other, 10, 32, 100000, 2",
+    })
+    void blocksOfAMultiprocessorAreLimitedByRegistersAndMemory(
+            String name, int major, int threads, int shared, int expected) {
+        emulator.tell("capability all " + major + " 0");
+        EmulatedGpus.enter(0);
+        String kernel = ".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry " + name + "()\n{\nret;\n}\n";
+        int[] blocks = new int[1];
+        ok(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, EmulatedGpus.function(kernel, name), threads, shared));
+        assertThat(blocks[0]).isEqualTo(expected);
     }
 }

@@ -132,15 +132,17 @@ public final class NcclLauncher {
 
     private NcclRun launch(NcclExecutable executable, long[] inputs, long[] outputs) {
         NcclCommunicators opened = opened();
+        NcclRun run = runs.take();
         try {
-            programs.inOneOrder(() -> opened.start(executable.operation(), inputs, outputs, streams));
+            programs.inOneOrder(
+                    () -> opened.start(executable.operation(), inputs, outputs, streams),
+                    run.ended(),
+                    executable.name());
         } catch (NcclException e) {
             abort();
             throw new CudaException(executable.name() + " cannot be launched: " + e.getMessage(), e);
         }
-        NcclRun run = runs.take();
         run.begin(executable);
-        programs.record(run.ended(), executable.name());
         return run;
     }
 

@@ -7,6 +7,7 @@ import dev.banyan.cuda.internal.driver.DriverObjects;
 import dev.banyan.cuda.internal.driver.DriverStream;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.LaunchParameters;
+import dev.banyan.cuda.internal.launch.LaunchOrder;
 import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.launch.LaunchThreads;
 import dev.banyan.cuda.internal.launch.Launcher;
@@ -23,7 +24,6 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
@@ -36,12 +36,10 @@ import org.jspecify.annotations.Nullable;
  * where there are cores enough. Used by one thread at a time, but for {@link #stop} and what reads the control blocks,
  * which are safe for use from any thread.
  *
- * <p>Kernels of one program wait for each other. So that the kernels of two programs never hold each other up, all
- * backends of a process launch theirs in one order.
+ * <p>Kernels of one program wait for each other. So that the kernels of two programs never hold each other up, those of
+ * all backends of a process have {@linkplain LaunchOrder one order}.
  */
 public final class ProgramLauncher implements Launcher {
-    private static final ReentrantLock ONE_ORDER = new ReentrantLock();
-
     private static final int WORDS = 7 + Kernel.Program.BUFFERS;
     private static final int TABLE = 0;
     private static final int BASE = 1;
@@ -59,6 +57,7 @@ public final class ProgramLauncher implements Launcher {
         private final CudaDevice device;
         private final DriverObjects objects;
         private final DriverStream stream;
+        private final LaunchOrder.Turns turns;
         private final MemorySegment control;
         private final LaunchParameters parameters = new LaunchParameters(WORDS);
         /** The function of the launch that is being made; null if it has no kernel here. */
@@ -74,6 +73,7 @@ public final class ProgramLauncher implements Launcher {
             this.device = device;
             objects = new DriverObjects(device);
             stream = objects.stream();
+            turns = new LaunchOrder.Turns(device, stream);
             HostBlock block = objects.pinned(ProgramStatus.controlBytes(MOST_BLOCKS));
             control = block.memory();
             control.fill((byte) 0);
@@ -123,7 +123,7 @@ public final class ProgramLauncher implements Launcher {
         this.base = base;
         lanes = devices.stream().map(device -> new Lane(device, timeoutNanos)).toList();
         streams = lanes.stream().map(lane -> lane.stream).toList();
-        launching = new LaunchThreads(threads, lanes.size(), timeoutNanos, d -> launch(lanes.get(d)));
+        launching = new LaunchThreads(threads, lanes.size(), timeoutNanos, this::launch);
     }
 
     public BufferAccess access() {
@@ -194,27 +194,35 @@ public final class ProgramLauncher implements Launcher {
         base += values;
         set = 1 - set;
         isSynchronized = synchronizes;
-        ONE_ORDER.lock();
         try {
-            launching.launchAll();
+            LaunchOrder.inOneOrder(launching::launchAll);
         } catch (RuntimeException | Error e) {
             stop();
             throw e;
-        } finally {
-            ONE_ORDER.unlock();
         }
         run.begin(members, base - members.getLast().plan().values(), records);
         return run;
     }
 
-    /** Runs what launches other kernels that wait for each other, in one order with all programs of this process. */
-    public void inOneOrder(Runnable launch) {
-        ONE_ORDER.lock();
-        try {
+    /**
+     * Runs what launches other kernels in these streams that wait for each other, in one order with all programs of
+     * this process.
+     *
+     * @param ended to be recorded behind them on each device
+     * @param what for messages
+     */
+    public void inOneOrder(Runnable launch, List<CUevent> ended, String what) {
+        LaunchOrder.inOneOrder(() -> {
+            for (Lane lane : lanes) {
+                lane.device.enter();
+                lane.turns.begin();
+            }
             launch.run();
-        } finally {
-            ONE_ORDER.unlock();
-        }
+            for (int d = 0; d < lanes.size(); d++) {
+                lanes.get(d).device.enter();
+                lanes.get(d).turns.end(ended.get(d), what);
+            }
+        });
     }
 
     /** Makes an event on each device. */
@@ -270,16 +278,35 @@ public final class ProgramLauncher implements Launcher {
         }
     }
 
-    private static void launch(Lane lane) {
+    private void launch(int d) {
+        Lane lane = lanes.get(d);
         lane.device.enter();
+        lane.turns.begin();
         if (lane.function != null) {
             Cuda.check(
                     lane.parameters.launch(lane.function, lane.blocks, lane.threads, lane.stream),
                     "cuLaunchKernel of ",
                     lane.name,
                     lane.device);
+            checkReturned(d);
         }
-        record(lane, Objects.requireNonNull(lane.ended), lane.name);
+        lane.turns.end(Objects.requireNonNull(lane.ended), lane.name);
+    }
+
+    /** Where a launch returns when its kernel has ended, the kernel waits in vain for those that come later. */
+    private void checkReturned(int d) {
+        Lane lane = lanes.get(d);
+        if (lane.control.get(ValueLayout.JAVA_INT, ProgramStatus.ABORT) == 0) {
+            return;
+        }
+        for (int block = 0; block < lane.blocks; block++) {
+            if (status(d, block).code() == ProgramStatus.Code.TIMEOUT) {
+                stop();
+                throw new CudaException("the launch of " + lane.name + " on device " + lane.device.ordinal()
+                        + " did not return before its time was over, so that its kernel waited in vain for those of"
+                        + " other devices; " + BlockingLaunches.REMEDY);
+            }
+        }
     }
 
     /**
@@ -290,13 +317,11 @@ public final class ProgramLauncher implements Launcher {
      */
     public void record(List<CUevent> events, String what) {
         for (int d = 0; d < lanes.size(); d++) {
-            lanes.get(d).device.enter();
-            record(lanes.get(d), events.get(d), what);
+            Lane lane = lanes.get(d);
+            lane.device.enter();
+            Cuda.check(
+                    JCudaDriver.cuEventRecord(events.get(d), lane.stream), "cuEventRecord behind ", what, lane.device);
         }
-    }
-
-    private static void record(Lane lane, CUevent event, String what) {
-        Cuda.check(JCudaDriver.cuEventRecord(event, lane.stream), "cuEventRecord behind ", what, lane.device);
     }
 
     /** Flags in lines are the low half of what other flags are: when these begin anew, no old line may be there. */
@@ -362,6 +387,7 @@ public final class ProgramLauncher implements Launcher {
     @Override
     public List<Integer> free() {
         launching.close();
+        lanes.forEach(lane -> lane.turns.close());
         return lanes.stream().flatMap(lane -> lane.objects.free().stream()).toList();
     }
 }

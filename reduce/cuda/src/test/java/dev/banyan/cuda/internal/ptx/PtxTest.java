@@ -2,20 +2,23 @@ package dev.banyan.cuda.internal.ptx;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.banyan.cuda.internal.driver.CudaLibrary;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import jcuda.nvptxcompiler.JNvPTXCompiler;
-import jcuda.nvptxcompiler.nvPTXCompileResult;
-import jcuda.nvptxcompiler.nvPTXCompilerHandle;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,11 +26,24 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every kernel is compiled by NVIDIA's compiler, which needs no GPU; a spilled register is an error. */
+/**
+ * Every kernel is compiled by NVIDIA's compilers, which need no GPU; a spilled register is an error. The emulated GPUs run
+ * as many blocks at once as real ones, as they know the registers of programs from a table, which is compared here: of
+ * sm_70 with JCuda's compiler, as CUDA 13 has none for it, and of the others with ptxas of CUDA 13, where it is found.
+ */
 class PtxTest {
+    /** The architectures of the emulator's table of registers. */
+    private static final List<Integer> ARCHITECTURES = List.of(70, 80, 90, 100);
+
+    /** Their minima and maxima spill 24 bytes on sm_90. */
+    private static final Set<String> SPILLING = Set.of(
+            "banyan_program_max_bf16", "banyan_program_max_f16", "banyan_program_min_bf16", "banyan_program_min_f16");
+
+    private static final Pattern ROW = Pattern.compile("\\{\"(\\w+)\", \\{(\\d+), (\\d+), (\\d+), (\\d+)}},");
+
     @BeforeAll
     static void load() throws IOException {
-        CudaLibrary.withOwnDirectory(() -> JNvPTXCompiler.setExceptionsEnabled(false));
+        PtxCompiler.load();
     }
 
     @ParameterizedTest
@@ -62,11 +78,76 @@ class PtxTest {
     }
 
     @Test
+    void emulatedGpusKnowTheRegistersOfPrograms() throws IOException {
+        List<Kernel> sums = Stream.of(Element.F32, Element.BF16)
+                .<Kernel>map(element -> new Kernel.Program(ReduceOp.SUM, element))
+                .toList();
+        checkRegisters(sums);
+        assertThat(registers().keySet())
+                .containsExactlyInAnyOrderElementsOf(
+                        programs().stream().map(Kernel::name).toList());
+    }
+
+    @Tag("soak")
+    @Test
+    void emulatedGpusKnowTheRegistersOfAllPrograms() throws IOException {
+        checkRegisters(programs());
+    }
+
+    private static void checkRegisters(List<Kernel> kernels) throws IOException {
+        Map<String, List<Integer>> known = registers();
+        Map<String, List<Integer>> compiled = new TreeMap<>();
+        Optional<Path> ptxas = PtxCompiler.ptxas();
+        for (int a = 0; a < ARCHITECTURES.size(); a++) {
+            int architecture = ARCHITECTURES.get(a);
+            Map<String, PtxCompiler.Compiled> made = architecture == 70
+                    ? PtxCompiler.compile(kernels, architecture)
+                    : ptxas.isPresent() ? PtxCompiler.compile(ptxas.get(), kernels, architecture) : Map.of();
+            for (Kernel kernel : kernels) {
+                PtxCompiler.Compiled one = made.get(kernel.name());
+                compiled.computeIfAbsent(kernel.name(), _ -> new ArrayList<>())
+                        .add(one == null ? known.get(kernel.name()).get(a) : (Integer) one.registers());
+            }
+        }
+        StringBuilder rows = new StringBuilder("write these rows:\n");
+        compiled.forEach((name, registers) -> rows.append("    {\"")
+                .append(name)
+                .append("\", {")
+                .append(registers.stream().map(String::valueOf).collect(Collectors.joining(", ")))
+                .append("}},\n"));
+        Map<String, List<Integer>> expected = new TreeMap<>(known);
+        expected.keySet().retainAll(compiled.keySet());
+        assertThat(compiled).as(rows.toString()).isEqualTo(expected);
+    }
+
+    /** Returns the registers of a thread of each program, for each architecture, by the emulator's table. */
+    private static Map<String, List<Integer>> registers() throws IOException {
+        Path table = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")))
+                .resolve("src/main/native/registers.inc");
+        Map<String, List<Integer>> registers = new TreeMap<>();
+        ROW.matcher(Files.readString(table))
+                .results()
+                .forEach(row -> registers.put(
+                        row.group(1),
+                        IntStream.rangeClosed(2, 5)
+                                .mapToObj(group -> Integer.valueOf(row.group(group)))
+                                .toList()));
+        return registers;
+    }
+
+    @Test
     void namesDiffer() {
         List<String> names = Stream.concat(kernels(2, 16).stream(), programs().stream())
                 .map(Kernel::name)
                 .toList();
         assertThat(names).doesNotHaveDuplicates().allMatch(name -> name.matches("banyan_[a-z0-9_]+"));
+    }
+
+    private static void compile(List<Kernel> kernels, int architecture) {
+        Map<String, PtxCompiler.Compiled> compiled = PtxCompiler.compile(kernels, architecture);
+        assertThat(compiled).hasSize(kernels.size());
+        compiled.keySet().removeIf(name -> architecture == 90 && SPILLING.contains(name));
+        compiled.forEach((name, one) -> assertThat(one.spilled()).as(name).isZero());
     }
 
     private static List<Kernel> kernels(int fewest, int most) {
@@ -105,37 +186,5 @@ class PtxTest {
                         .filter(op -> op != ReduceOp.AVG && (element != Element.I128 || op == ReduceOp.SUM))
                         .<Kernel>map(op -> new Kernel.Program(op, element)))
                 .toList();
-    }
-
-    /** All kernels as one module, which takes less time. */
-    private static void compile(List<Kernel> kernels, int architecture) {
-        String head = kernels.getFirst().ptx().lines().limit(3).collect(Collectors.joining("\n", "", "\n"));
-        String module = head
-                + kernels.stream()
-                        .map(kernel -> kernel.ptx().lines().skip(3).collect(Collectors.joining("\n", "", "\n")))
-                        .collect(Collectors.joining());
-        byte[] text = (module + "\0").getBytes(StandardCharsets.US_ASCII);
-        nvPTXCompilerHandle compiler = new nvPTXCompilerHandle();
-        check(JNvPTXCompiler.nvPTXCompilerCreate(compiler, text.length, text), compiler);
-        check(
-                JNvPTXCompiler.nvPTXCompilerCompile(compiler, 2, new String[] {
-                    "--gpu-name=sm_" + architecture, "--warn-on-spills", "--warning-as-error"
-                }),
-                compiler);
-        long[] size = new long[1];
-        check(JNvPTXCompiler.nvPTXCompilerGetCompiledProgramSize(compiler, size), compiler);
-        assertThat(size[0]).isPositive();
-        check(JNvPTXCompiler.nvPTXCompilerDestroy(compiler), compiler);
-    }
-
-    private static void check(int result, nvPTXCompilerHandle compiler) {
-        if (result != nvPTXCompileResult.NVPTXCOMPILE_SUCCESS) {
-            long[] size = new long[1];
-            JNvPTXCompiler.nvPTXCompilerGetErrorLogSize(compiler, size);
-            byte[] log = new byte[(int) size[0] + 1];
-            JNvPTXCompiler.nvPTXCompilerGetErrorLog(compiler, log);
-            throw new AssertionError(
-                    nvPTXCompileResult.stringFor(result) + ": " + new String(log, StandardCharsets.US_ASCII).strip());
-        }
     }
 }
