@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Reproducible sums of emulated GPUs have the bits of those in host memory. */
 class ReproducibleGpusTest {
-    private final CudaEmulator emulator = CudaEmulator.load();
+    private final CudaEmulator emulator = EmulatedProcess.begin();
 
     @AfterEach
     void nothingWentWrongUnseen() {

@@ -84,14 +84,7 @@ final class HostSum extends BlockExecutable {
         int bytes = request.type().bytes();
         long first = block % sectionBlocks * SumBlock.LENGTH;
         long start = (section * request.count() + first) * bytes;
-        sum.begin((int) Math.min(SumBlock.LENGTH, request.count() - first));
-        for (MemorySegment source : sources) {
-            sum.look(source, start);
-        }
-        for (MemorySegment source : sources) {
-            sum.add(source, start);
-        }
-        sum.round();
+        sum.sum(sources, start, (int) Math.min(SumBlock.LENGTH, request.count() - first));
         switch (request.collective()) {
             case ALL_REDUCE -> {
                 for (MemorySegment target : targets) {

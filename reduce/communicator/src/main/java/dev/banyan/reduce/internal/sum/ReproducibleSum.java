@@ -53,6 +53,7 @@ public final class ReproducibleSum {
     private static final int MOST_NARROW = 16;
 
     private final DataType type;
+    private final int contributions;
     private final boolean isWide;
     private final int divisor;
     private final int guard;
@@ -74,6 +75,7 @@ public final class ReproducibleSum {
                     + "; give floats, and 1 to " + MOST_CONTRIBUTIONS + " of them");
         }
         this.type = type;
+        this.contributions = contributions;
         isWide = type == DataType.F64 || contributions > MOST_NARROW;
         divisor = isMean ? contributions : 1;
         guard = Integer.SIZE - Integer.numberOfLeadingZeros(contributions - 1);
@@ -94,6 +96,11 @@ public final class ReproducibleSum {
     /** Returns the type of the numbers. */
     public DataType type() {
         return type;
+    }
+
+    /** Returns how many numbers each sum has. */
+    public int contributions() {
+        return contributions;
     }
 
     /** Returns the type of the integers: I32 or I64. */

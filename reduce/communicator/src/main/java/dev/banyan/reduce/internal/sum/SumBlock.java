@@ -9,9 +9,11 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import dev.banyan.reduce.internal.kernel.BrainFloat;
 import dev.banyan.reduce.internal.kernel.HalfFloat;
+import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Computes {@linkplain ReproducibleSum reproducible sums} in host memory, a block of elements at a time:
@@ -22,6 +24,8 @@ import java.util.Arrays;
  *   <li>{@link #add} every input. The integers of several processes combine by their sums.
  *   <li>{@link #round} once, then {@link #store} to every output.
  * </ol>
+ *
+ * <p>{@link #sum} does all of this but the stores where one process has all inputs.
  *
  * <p>Loops run over heap arrays, which the JIT vectorises. It serves one thread at a time.
  */
@@ -57,6 +61,7 @@ public final class SumBlock {
     private final float[] values = new float[LENGTH];
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
+    private final @Nullable FloatSums vectors;
 
     private int elements;
     private boolean placed;
@@ -73,7 +78,30 @@ public final class SumBlock {
             scales[code] = Math.scalb(1.0, first);
             moreScales[code] = Math.scalb(1.0, sum.exponent(code) - first);
         }
+        vectors = type == DataType.F32 && isNarrow && Kernels.best() == Kernels.VECTOR ? new FloatSums(sum) : null;
         bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
+    }
+
+    /**
+     * Sums the elements of a block.
+     *
+     * @param inputs one for each contribution, native memory of any alignment
+     * @param offset of the block in each of them, in bytes
+     * @param blockElements how many, at most {@link #LENGTH}
+     */
+    public void sum(MemorySegment[] inputs, long offset, int blockElements) {
+        elements = blockElements;
+        if (vectors != null && vectors.sum(inputs, offset, elements, values)) {
+            return;
+        }
+        begin(blockElements);
+        for (MemorySegment input : inputs) {
+            look(input, offset);
+        }
+        for (MemorySegment input : inputs) {
+            add(input, offset);
+        }
+        round();
     }
 
     /** Begins a block of some elements, at most {@link #LENGTH}. */
