@@ -97,19 +97,25 @@ public final class Profiles {
         String name = nameFor(machine);
         boolean isLikeSwitched =
                 !name.endsWith("-nvswitch") || machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH);
-        return isLikeSwitched
-                && machine.devices().stream()
-                        .allMatch(device -> name.equals("pcie") || isOfClass(name, device.attributes()));
+        return isLikeSwitched && machine.devices().stream().allMatch(device -> isOfClass(name, device.attributes()));
+    }
+
+    /** Returns the same for NVIDIA's GPUs of a compute capability, e.g. 90; 0 is any. */
+    public static boolean isOfClass(Machine machine, int capability) {
+        return isOfClass(nameFor(machine), capability);
     }
 
     private static boolean isOfClass(String name, Map<String, String> attributes) {
-        int sm = capability(attributes);
         String gcn = attributes.getOrDefault("gcn", "").replaceFirst("^gfx", "");
         return switch (name) {
             case "mi250x-xgmi" -> gcn.isEmpty() || gcn.startsWith("910") || gcn.startsWith("90a");
             case "mi300x-xgmi", "mi355x-xgmi" -> true;
-            default -> sm == 0 || sm % 10 == 0 || sm == LAST_B200;
+            default -> isOfClass(name, capability(attributes));
         };
+    }
+
+    private static boolean isOfClass(String name, int sm) {
+        return name.equals("pcie") || sm == 0 || sm % 10 == 0 || sm == LAST_B200;
     }
 
     private static String nameFor(Machine machine) {

@@ -179,6 +179,16 @@ class AmdFormatsTest {
         assertThat(List.of(four.gbs(0, 1), four.gbs(1, 2))).containsExactly(200.0, 50.0);
     }
 
+    @Test
+    void titlesMayFollowMarks() {
+        String text = rocmSmi(4, 2, (a, b) -> "XGMI", 0);
+        Machine machine = read(text.replaceAll("=+ ([A-Z]\\w+ \\w*? ?between two GPUs) =+", "\uD83D\uDCCA **$1**"));
+        assertThat(machine.devices()).hasSize(4);
+        assertThat(LinkMatrix.of(machine).gbs(0, 3))
+                .isPositive()
+                .isEqualTo(LinkMatrix.of(read(text)).gbs(0, 3));
+    }
+
     /** The links of RCCL's 16P1H node, with its dies in the same order. */
     @Test
     void sixteenDiesAreEightMi250x() {

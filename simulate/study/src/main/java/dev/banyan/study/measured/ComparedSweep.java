@@ -5,6 +5,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.SweepRun;
+import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -35,7 +36,11 @@ public record ComparedSweep(
 
     /** Returns whether the constants of the model are of this class of machines, not of the nearest one alone. */
     public boolean isModelOfClass() {
-        return !Profiles.of(setting.machine()).equals(profile) || Profiles.isOfClass(setting.machine());
+        return !Profiles.of(setting.machine()).equals(profile)
+                || Profiles.isOfClass(setting.machine())
+                        && run.models().stream()
+                                .flatMap(model -> GpuProduct.of(model).stream())
+                                .allMatch(product -> Profiles.isOfClass(setting.machine(), product.sm()));
     }
 
     /** The rows of 64 KiB and more; all rows where there is none. */

@@ -31,7 +31,8 @@ public final class RocmSmiFormat implements MachineFormat {
 
     private static Pattern title(String words) {
         return Pattern.compile(
-                "^[\\s=#*|]*" + words + " between two GPUs[\\s=#:*|]*$", Pattern.MULTILINE | Pattern.CASE_INSENSITIVE);
+                "^[^\\p{L}\\n]*" + words + " between two GPUs[^\\p{L}\\n]*$",
+                Pattern.MULTILINE | Pattern.CASE_INSENSITIVE);
     }
 
     @Override

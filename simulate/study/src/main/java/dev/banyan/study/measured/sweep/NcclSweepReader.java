@@ -127,6 +127,12 @@ public final class NcclSweepReader {
                         "the columns hold CPU times of launches (-C 1) and no times of the collective; measure"
                                 + " without -C");
             }
+            if (!heading.get().isWhole()) {
+                throw lines.wrong(
+                        line,
+                        0,
+                        "the heading has other columns than nccl-tests print; is it damaged? Give whole files");
+            }
             section.heading(heading.get());
             return;
         }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,8 @@ record SweepColumns(int line, List<String> names, List<Integer> times, int secon
             Pattern.compile("(?:#\\s*size\\s|(?:^|\\s)size\\s+(?:\\(b\\)\\s+)?count\\s).*\\b(?:cpu)?time\\b.*");
     private static final Pattern TIMESTAMP =
             Pattern.compile("\\s\\d{4}-\\d\\d-\\d\\d[ T]\\d\\d:\\d\\d:\\d\\d\\S*\\s*$");
+    private static final Set<String> LABELS =
+            Set.of("size", "(b)", "count", "(elements)", "type", "redop", "op", "root");
     private static final String STAMP = "timestamp";
 
     /** Returns the columns if the line, without launchers' prefixes, is a heading. */
@@ -47,6 +50,19 @@ record SweepColumns(int line, List<String> names, List<Integer> times, int secon
 
     boolean isCpuTime() {
         return names.stream().anyMatch(name -> name.startsWith("cpu"));
+    }
+
+    /**
+     * Returns whether these are columns of nccl-tests: known ones before the first time, and behind the second time the
+     * same as behind the first, or the first of them; else the heading is damaged.
+     */
+    boolean isWhole() {
+        int end = times.size() > 1 ? times.get(1) : names.size();
+        List<String> first = names.subList(times.getFirst() + 1, end);
+        List<String> second = names.subList(Math.min(end + 1, names.size()), names.size());
+        return LABELS.containsAll(names.subList(0, times.getFirst()))
+                && Set.copyOf(first).size() == first.size()
+                && second.equals(first.subList(0, Math.min(second.size(), first.size())));
     }
 
     boolean hasRoot() {
