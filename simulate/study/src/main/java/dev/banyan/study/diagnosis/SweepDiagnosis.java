@@ -66,6 +66,8 @@ public record SweepDiagnosis(
         private static final double FLAT = 0.9;
         /** Times within this factor of the model's are as expected: most published rows are. */
         private static final double EXPECTED = 1.3;
+        /** Least relative difference of times that is named. */
+        private static final double CLOSE = 0.05;
         /** Single rows vary more than the largest: NCCL changes protocols between them. */
         private static final double SLOW = 1.6;
         /** Fewer than one of so many rows may be slow on a healthy machine. */
@@ -323,7 +325,11 @@ public record SweepDiagnosis(
                             ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as " + way + " here"
                             : ratio < 1 / EXPECTED
                                     ? "NCCL is faster than the model, whose constants are too slow for this machine"
-                                    : "NCCL does what " + way + " here"));
+                                    : Math.abs(ratio - 1) < CLOSE
+                                            ? "NCCL does what " + way + " here"
+                                            : "NCCL takes " + percent(Math.abs(ratio - 1))
+                                                    + (ratio > 1 ? " more" : " less") + " than " + way
+                                                    + " by the model here"));
             if (!slow.isEmpty()) {
                 SweepComparison.Row worst = slow.stream()
                         .max(Comparator.comparingDouble(Findings::ratio))
