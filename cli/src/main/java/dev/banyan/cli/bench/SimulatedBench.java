@@ -209,9 +209,10 @@ final class SimulatedBench {
         try (Rows<WorkloadRow> printed =
                 reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                List<PlannedSchedule> calls = predictions(algorithm).plan(workload);
+                CallTimes times =
+                        new CallTimes(costs.usual(), predictions(algorithm).plan(workload));
                 for (int depth : depths) {
-                    double timeMs = new CallTimes(costs.usual(), calls, depth).endUs() / 1e3;
+                    double timeMs = times.endUs(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
                         return 0;
                     }
@@ -232,7 +233,7 @@ final class SimulatedBench {
 
     private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(costs.usual().network());
-        double us = new CallTimes(costs.usual(), calls, depth).record(timeline);
+        double us = new CallTimes(costs.usual(), calls).record(depth, timeline);
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
