@@ -440,7 +440,7 @@ class CommandLineTest {
         assertThat(run.err()).contains("20 devices have 1048365 subsets, more than 65536", "--devices");
         JsonNode rows =
                 CommandRun.of("compare --format json --machine " + file).json().get("rows");
-        assertThat(rows.get(1).get("name").asText()).isEqualTo("exact");
+        assertThat(rows.get(1).get("name").asText()).isEqualTo("multi-tree (exact)");
         assertThat(rows.get(1).get("refusal").asText()).isEqualTo("at most 16 devices");
         assertThat(names(rows.get(1))).containsExactly("name", "refusal");
         assertThat(CommandRun.of("compare --machine " + file).out()).contains("exact", "- at most 16 devices");

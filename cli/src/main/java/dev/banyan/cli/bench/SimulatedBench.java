@@ -37,6 +37,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
@@ -47,15 +48,20 @@ final class SimulatedBench {
 
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
-    /** Made when it is first needed. */
-    private @Nullable SimulatedNccl nccl;
+    private final boolean verbose;
 
     /**
      * @param execution what executes calls
      * @param trace where the timeline of the last run goes, or null for none
+     * @param verbose whether constants are printed
      */
     SimulatedBench(
-            ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
+            ChosenMachine chosen,
+            Profile profile,
+            Execution execution,
+            Reporter reporter,
+            @Nullable OutputFile trace,
+            boolean verbose) {
         if (Config.load().get(Algorithms.REPRODUCIBLE) == Reproducible.EXACT) {
             throw new IllegalArgumentException(
                     "no time is predicted with BANYAN_REPRODUCIBLE=exact, which no GPU runs; set it to 0 or 1");
@@ -65,6 +71,7 @@ final class SimulatedBench {
         costs = new RangedCosts(chosen.machine(), profile, execution);
         this.reporter = reporter;
         this.trace = trace;
+        this.verbose = verbose;
     }
 
     /** Returns what executes calls. */
@@ -73,7 +80,20 @@ final class SimulatedBench {
     }
 
     /** Predicts a sweep. */
-    long run(Sweep sweep) {
+    long run(Sweep asked) {
+        Sweep sweep = asked;
+        SimulatedNccl nccl = null;
+        if (asked.algorithms().choices().contains(AlgorithmChoice.NCCL)) {
+            try {
+                nccl = SimulatedNccl.compared(chosen.machine(), profile);
+            } catch (IllegalArgumentException e) {
+                sweep = asked.without(AlgorithmChoice.NCCL);
+                if (sweep.algorithms().choices().isEmpty()) {
+                    throw e;
+                }
+                reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
+            }
+        }
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
         List<Row> rows;
@@ -83,7 +103,7 @@ final class SimulatedBench {
                 Predictions predictions = algorithm == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
-                            ? row(nccl(), sweep.call(), count)
+                            ? row(Objects.requireNonNull(nccl), sweep.call(), count)
                             : new Row(
                                     algorithm,
                                     sweep.call(),
@@ -105,8 +125,8 @@ final class SimulatedBench {
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
         }
-        if (ours.size() < rows.size()) {
-            reporter.lines(List.of("# " + nccl().remark()));
+        if (nccl != null) {
+            reporter.lines(List.of("# " + nccl.remark()));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -122,19 +142,15 @@ final class SimulatedBench {
         return 0;
     }
 
-    private SimulatedNccl nccl() {
-        SimulatedNccl made = nccl;
-        if (made == null) {
-            made = new SimulatedNccl(chosen.machine(), profile);
-            nccl = made;
-        }
-        return made;
-    }
-
     /** NCCL takes as long in place as out of place. */
     private static Row row(SimulatedNccl nccl, Call call, long count) {
         NcclRings.Timing timing = nccl.time(call.collective(), call.size(count));
-        Measurement predicted = Measurement.predicted(call, count, timing.us(), SimulatedNccl.choice(timing), null);
+        Measurement predicted = Measurement.predicted(
+                call,
+                count,
+                timing.us(),
+                SimulatedNccl.choice(timing),
+                nccl.range(timing, call.size(count)).orElse(null));
         return new Row(AlgorithmChoice.NCCL, call, count, predicted, predicted, null);
     }
 
@@ -170,7 +186,11 @@ final class SimulatedBench {
                 + "; all kernels have begun after " + Numbers.plain(costs.launchUs()) + " us ("
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
                 + Numbers.plain(costs.launchRange().mostUs()) + ")");
-        lines.add("# ranges are of constants that nobody measured on such a machine:");
+        lines.add("# ranges are of constants that nobody measured on such a machine"
+                + (verbose ? ":" : "; -v prints them"));
+        if (!verbose) {
+            return lines;
+        }
         profile.constants().forEach((constant, value) -> {
             if (value.isRange()) {
                 lines.add("#   " + constant.key() + " " + Numbers.plain(value.value()) + ", from "
