@@ -52,6 +52,10 @@ run() {
         124 | 137) say "failed: it did not end within $limit s and was ended" ;;
         *) say "failed: $(grep -h -m 1 -e '^banyan: ' -e ' SUMMARY: ' "$errors" "$output" || head -n 1 "$errors")" ;;
     esac
+    # Without a driver no other part can run either.
+    if [ "$status" -ne 0 ] && grep -q '^banyan: no NVIDIA driver' "$errors"; then
+        say "the other parts are left out, which need the driver, too" && exit 1
+    fi
     # Figures of measurements, for people.
     sed -n -e 's/^{"note":\(.*\)}$/  note: \1/p' -e 's/^{"fact":{"name":\(.*\),"of":{\(.*\)},"value":\(.*\)}}$/  \1 (\2): \3/p' \
         -e 's/^{"figure":{"name":\(.*\),"of":{\(.*\)},"unit":\(.*\),"median":\(.*\),"least":\(.*\),"greatest":\(.*\),"samples":\(.*\)}}$/  \1 (\2): \4 \3 (\5 to \6, \7 samples)/p' \

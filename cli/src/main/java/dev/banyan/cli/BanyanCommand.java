@@ -9,7 +9,6 @@ import dev.banyan.cli.compare.BoundCommand;
 import dev.banyan.cli.compare.CompareCommand;
 import dev.banyan.cli.diagnose.DiagnoseCommand;
 import dev.banyan.cli.export.ExportCommand;
-import dev.banyan.cli.figures.FiguresCommand;
 import dev.banyan.cli.gpuday.GpuDayCommand;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.output.CheckedOutput;
@@ -20,6 +19,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.page.PageCommand;
 import dev.banyan.cli.probe.ProbeCommand;
 import dev.banyan.cli.scaling.ScalingCommand;
+import dev.banyan.cli.study.StudyCommand;
 import dev.banyan.cli.topo.TopoCommand;
 import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.trees.TreeChoice;
@@ -32,7 +32,10 @@ import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.Charset;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -56,28 +59,37 @@ import picocli.CommandLine.UnmatchedArgumentException;
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {"0:done", "1:failed", "2:wrong usage"})
 final class BanyanCommand extends Subcommand {
-    /** The subcommands, in the order of the help text. */
-    private static final List<Class<? extends Subcommand>> SUBCOMMANDS = List.of(
-            TopoCommand.class,
-            ProbeCommand.class,
-            TreesCommand.class,
-            CompareCommand.class,
-            BoundCommand.class,
-            ExportCommand.class,
-            PageCommand.class,
-            PredictCommand.class,
-            BenchCommand.class,
-            TuneCommand.class,
-            CalibrateCommand.class,
-            ValidateCommand.class,
-            DiagnoseCommand.class,
-            FiguresCommand.class,
-            ScalingCommand.class,
-            TraceCommand.class,
-            SelftestCommand.class,
-            GpuDayCommand.class,
-            SettingsCommand.class,
-            HelpCommand.class);
+    /** A group of subcommands in the help text. */
+    private record Group(String heading, List<Class<? extends Subcommand>> commands) {
+        List<String> names() {
+            return commands.stream().map(BanyanCommand::nameOf).toList();
+        }
+    }
+
+    private static final List<Group> GROUPS = List.of(
+            new Group(
+                    "Machines",
+                    List.of(
+                            TopoCommand.class,
+                            ProbeCommand.class,
+                            TreesCommand.class,
+                            BoundCommand.class,
+                            CompareCommand.class,
+                            PageCommand.class)),
+            new Group(
+                    "Predictions and NCCL",
+                    List.of(
+                            PredictCommand.class,
+                            CalibrateCommand.class,
+                            ValidateCommand.class,
+                            DiagnoseCommand.class,
+                            ExportCommand.class)),
+            new Group(
+                    "Measurements",
+                    List.of(BenchCommand.class, TuneCommand.class, SelftestCommand.class, GpuDayCommand.class)),
+            new Group("Traces", List.of(TraceCommand.class)),
+            new Group("Studies", List.of(StudyCommand.class)),
+            new Group("This command", List.of(SettingsCommand.class, HelpCommand.class)));
 
     @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show the stack trace of an error.")
     private boolean debug;
@@ -92,6 +104,9 @@ final class BanyanCommand extends Subcommand {
         BanyanCommand root = new BanyanCommand();
         CommandLine command = new CommandLine(root);
         needed(args).forEach(subcommand -> command.addSubcommand(subcommand));
+        Map<String, List<String>> groups = new LinkedHashMap<>();
+        GROUPS.forEach(group -> groups.put(group.heading(), group.names()));
+        HelpText.set(command, Objects.requireNonNullElse(System.getenv("COLUMNS"), ""), groups);
         command.setOut(out)
                 .setErr(err)
                 .setParameterExceptionHandler(root::wrongUsage)
@@ -113,11 +128,18 @@ final class BanyanCommand extends Subcommand {
         if (args.length == 1 && (first.equals("--version") || first.equals("-V"))) {
             return List.of();
         }
-        Optional<Class<? extends Subcommand>> named = SUBCOMMANDS.stream()
-                .filter(subcommand -> subcommand != HelpCommand.class
-                        && subcommand.getAnnotation(Command.class).name().equals(first))
-                .findFirst();
-        return named.<List<Class<? extends Subcommand>>>map(List::of).orElse(SUBCOMMANDS);
+        List<Class<? extends Subcommand>> all =
+                GROUPS.stream().flatMap(group -> group.commands().stream()).toList();
+        return all.stream()
+                .filter(subcommand ->
+                        subcommand != HelpCommand.class && nameOf(subcommand).equals(first))
+                .findFirst()
+                .<List<Class<? extends Subcommand>>>map(List::of)
+                .orElse(all);
+    }
+
+    private static String nameOf(Class<? extends Subcommand> subcommand) {
+        return subcommand.getAnnotation(Command.class).name();
     }
 
     /**

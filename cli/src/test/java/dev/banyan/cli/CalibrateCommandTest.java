@@ -84,7 +84,7 @@ class CalibrateCommandTest {
         Files.write(from, new byte[] {(byte) 0xff, (byte) 0xff, 0});
         assertThat(calibrate(" --machine p3.8xlarge").err()).contains("is not text in UTF-8");
         Files.delete(from);
-        assertThat(calibrate(" --machine p3.8xlarge").err()).contains("there is no such file");
+        assertThat(calibrate(" --machine p3.8xlarge").err()).contains("no file is called");
     }
 
     @Test

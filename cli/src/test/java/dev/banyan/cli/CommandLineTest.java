@@ -3,6 +3,7 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.cli.bench.BenchCommand;
 import dev.banyan.topology.Presets;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -16,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -37,7 +39,8 @@ class CommandLineTest {
         if (!arguments.startsWith("-")) {
             assertThat(run.out()).contains("Examples:", "--machine").contains(Presets.names());
         }
-        assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
+        assertThat(run.out().lines().takeWhile(line -> !line.equals("Examples:")))
+                .allMatch(line -> line.length() <= 80);
     }
 
     @ParameterizedTest
@@ -77,6 +80,37 @@ class CommandLineTest {
     }
 
     @Test
+    void typesHaveTheNamesThatOthersGiveThem() {
+        CommandRun run = CommandRun.of("predict -m p3.8xlarge -d float16 -b 1K -e 1K -a ring");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).contains("    half ");
+    }
+
+    @Test
+    void commandsAreInGroups() {
+        assertThat(CommandRun.of("--help").out())
+                .containsPattern("\nMachines:\n  topo [^\n]*(\n [^\n]*)*\n  probe ")
+                .containsPattern("\nPredictions and NCCL:\n  predict ")
+                .containsPattern("\nMeasurements:\n  bench ")
+                .containsPattern("\nTraces:\n  trace ")
+                .containsPattern("\nStudies:\n  study ");
+    }
+
+    /** Text is as wide as the terminal, and examples are never broken. */
+    @Test
+    void helpFitsTheTerminal() {
+        CommandLine narrow = new CommandLine(new BenchCommand());
+        HelpText.set(narrow, "60", Map.of());
+        List<String> lines = narrow.getUsageMessage().lines().toList();
+        assertThat(lines.stream().takeWhile(line -> !line.startsWith("Columns are")))
+                .hasSizeGreaterThan(20)
+                .allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(60));
+        assertThat(lines)
+                .contains("  mpirun -np 2 banyan bench --workload resnet-50 --compute-ms 200 --kvstore depcha"
+                        + " --local-devices 2");
+    }
+
+    @Test
     void versionIsTold() {
         assertThat(CommandRun.of("--version").out()).startsWith("banyan ");
         assertThat(CommandRun.of("topo --version").out()).startsWith("banyan ");
@@ -84,7 +118,7 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                                            | which command? topo, probe, trees, compare, bound, export, page, predict, bench, tune, calibrate, validate, diagnose, figures, scaling, trace, selftest, gpu-day, settings or help
+        ''                                            | which command? topo, probe, trees, bound, compare, page, predict, calibrate, validate, diagnose, export, bench, tune, selftest, gpu-day, trace, study, settings or help
         tpoo                                          | no command is called 'tpoo'; did you mean topo?; commands: topo, probe
         help tpoo                                     | no command is called 'tpoo'; did you mean topo?
         help topo extra                               | no command is called 'extra'
@@ -100,6 +134,10 @@ class CommandLineTest {
         topo --machine p3.16xlrage                    | did you mean p3.16xlarge
         topo --machine p3.16xlrage                    | presets: p3.16xlarge
         topo --machine no/such/file                   | no file is called 'no/such/file', nor a preset; check the name
+        page --results no/such/file.txt               | no file is called 'no/such/file.txt'
+        calibrate --from no/such/file.txt             | no file is called 'no/such/file.txt'
+        validate --sweeps no/such/file.txt            | no/such/file.txt
+        study                                         | which of them? figures or scaling
         topo --machine topo.txt                       | no file is called 'topo.txt', nor a preset; check the name
         topo --unit miles --machine dgx-2             | miles
         topo --machine dgx-1v --devices 8             | no device 8
@@ -355,7 +393,8 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("probe --help");
         assertThat(run.status()).isZero();
         assertThat(run.out()).startsWith("Usage: banyan probe").contains("Examples:", "--output", "Exit status:");
-        assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
+        assertThat(run.out().lines().takeWhile(line -> !line.equals("Examples:")))
+                .allMatch(line -> line.length() <= 80);
     }
 
     @ParameterizedTest
@@ -402,7 +441,7 @@ class CommandLineTest {
         assertThat(run.err()).contains("20 devices have 1048365 subsets, more than 65536", "--devices");
         JsonNode rows =
                 CommandRun.of("compare --format json --machine " + file).json().get("rows");
-        assertThat(rows.get(1).get("name").asText()).isEqualTo("exact");
+        assertThat(rows.get(1).get("name").asText()).isEqualTo("multi-tree (exact)");
         assertThat(rows.get(1).get("refusal").asText()).isEqualTo("at most 16 devices");
         assertThat(names(rows.get(1))).containsExactly("name", "refusal");
         assertThat(CommandRun.of("compare --machine " + file).out()).contains("exact", "- at most 16 devices");

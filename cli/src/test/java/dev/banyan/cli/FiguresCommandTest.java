@@ -19,7 +19,7 @@ class FiguresCommandTest {
     @Test
     void whatTheDocumentsShowIsWhatIsWritten() throws IOException {
         Path written = folder.resolve("deep/figures");
-        assertThat(CommandRun.of("figures --out " + written + " --profile V100-nvlink")
+        assertThat(CommandRun.of("study figures --output " + written + " --profile V100-nvlink")
                         .status())
                 .isZero();
         try (var files = Files.list(written)) {
@@ -34,7 +34,7 @@ class FiguresCommandTest {
         }
         for (String name : List.of("figures.md", "in-flight.csv", "array-bound.csv", "speed-ups.csv")) {
             assertThat(written.resolve(name))
-                    .as("%s; ./banyan figures --out docs/figures writes it anew", name)
+                    .as("%s; ./banyan study figures --output docs/figures writes it anew", name)
                     .hasSameTextualContentAs(Path.of("../docs/figures", name));
         }
         assertThat(written.resolve("in-flight.svg")).content().contains("<svg", "NCCL ring");
@@ -42,9 +42,9 @@ class FiguresCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        figures                                  | --out
-        figures --out pom.xml                    | pom.xml is not a folder
-        figures --out /tmp/none --profile warp9  | no profile and no file is called 'warp9'
+        study figures                                  | --out
+        study figures --output pom.xml                    | pom.xml is not a folder
+        study figures --output /tmp/none --profile warp9  | no profile and no file is called 'warp9'
         bench --plot sweep.pdf                   | ends in .svg, not 'sweep.pdf'
         bench --plot no/such/sweep.svg           | make it first
         bench --plot a.svg --workload vgg-16     | --plot draws a sweep
@@ -57,8 +57,8 @@ class FiguresCommandTest {
 
     @Test
     void anEmptyFolderNameIsRefused() {
-        CommandRun run = CommandRun.of("figures --out ");
-        assertThat(run.err()).contains("--out needs the name of a folder");
+        CommandRun run = CommandRun.of("study figures --output ");
+        assertThat(run.err()).contains("--output needs the name of a folder");
         assertThat(run.status()).isEqualTo(2);
     }
 

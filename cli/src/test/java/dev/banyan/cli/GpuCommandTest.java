@@ -115,7 +115,7 @@ class GpuCommandTest {
         Path traces = folder.resolve("traces");
         Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
         CommandRun run = banyan(
-                "", "trace run --devices 0,1 --iterations 1 --compute-ms 0 --out " + traces + " --workload " + keys);
+                "", "trace run --devices 0,1 --iterations 1 --compute-ms 0 --output " + traces + " --workload " + keys);
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).contains("2 keys, 1 iteration on 2 devices");
         CommandRun stats = CommandRun.of("trace stats --format json " + traces.resolve("worker-0.txt"));

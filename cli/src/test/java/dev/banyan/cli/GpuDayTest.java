@@ -85,6 +85,17 @@ class GpuDayTest {
     }
 
     @Test
+    void aMissingDriverIsReportedOnce() throws Exception {
+        Path script = script("echo 'banyan: no NVIDIA driver: install it' >&2; exit 1");
+        CommandRun run = EmulatedMachine.run(
+                List.of(script.toString(), "-o", folder.resolve("day").toString()), PROCESSES);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.out())
+                .contains("cards: failed: no NVIDIA driver: install it", "the other parts are left out")
+                .hasLineCount(2);
+    }
+
+    @Test
     void constantsAreThoseOfTheFigures() throws IOException {
         Path output = folder.resolve("profile.json");
         CommandRun run =

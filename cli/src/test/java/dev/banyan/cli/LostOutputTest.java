@@ -114,7 +114,7 @@ class LostOutputTest {
                 "calibrate --from pom.xml --output",
                 "validate --sweeps pom.xml --report",
                 "trace timeline pom.xml --output",
-                "trace run --out traces --timeline",
+                "trace run --output traces --timeline",
                 "page --machine p3.8xlarge --output"
             })
     void missingFoldersAreRefusedBeforeTheWork(String arguments) {

@@ -17,7 +17,7 @@ class NoDriverTest {
                 "selftest --backend cuda --devices 0,0",
                 "selftest --backend cuda -m p3.8xlarge --large",
                 "bench --backend cuda -m p3.8xlarge -b 8 -e 8",
-                "trace run --backend cuda --out target/traces-of-no-gpu"
+                "trace run --backend cuda --output target/traces-of-no-gpu"
             })
     void isOneSentence(String arguments) {
         assumeFalse(Files.exists(Path.of("/dev/nvidiactl")), "there is a driver on this machine");

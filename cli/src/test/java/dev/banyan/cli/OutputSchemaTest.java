@@ -45,10 +45,10 @@ class OutputSchemaTest {
                 "selftest --backend host --devices 0,1 --short -a star|selftest|p3.16xlarge|host|loops|-",
                 "settings|settings|-|-|-|-",
                 "page -m p3.8xlarge -o FOLDER/p.html|page|p3.8xlarge|-|-|v100-nvlink",
-                "scaling -m p3.8xlarge --machines 1,2 --workload lenet-5 --images-per-second 1000 --out FOLDER/s.md"
-                        + "|scaling|p3.8xlarge|-|-|v100-nvlink",
-                "figures --out FOLDER/figures|figures|p3.16xlarge|-|-|v100-nvlink",
-                "trace run --workload lenet-5 --devices 0,1 --iterations 1 --out FOLDER/traces"
+                "study scaling -m p3.8xlarge --machines 1,2 --workload lenet-5 --images-per-second 1000 --output"
+                        + " FOLDER/s.md|study scaling|p3.8xlarge|-|-|v100-nvlink",
+                "study figures --output FOLDER/figures|study figures|p3.16xlarge|-|-|v100-nvlink",
+                "trace run --workload lenet-5 --devices 0,1 --iterations 1 --output FOLDER/traces"
                         + "|trace run|p3.16xlarge|host|loops|-"
             })
     void beginsWithWhatItsFiguresHoldFor(

@@ -106,7 +106,7 @@ class TraceCommandTest {
         Path traces = folder.resolve("traces");
         Path timeline = folder.resolve("steps.json");
         JsonNode told = CommandRun.of("trace run --workload lenet-5 --machine pcie-4 --devices 0,1 --iterations 3"
-                        + " --compute-ms 1 --format json --out " + traces + " --timeline " + timeline)
+                        + " --compute-ms 1 --format json --output " + traces + " --timeline " + timeline)
                 .json();
         assertThat(told.get("keys").intValue()).isEqualTo(8);
         assertThat(told.get("rows")).hasSize(3);
@@ -141,19 +141,19 @@ class TraceCommandTest {
             }
         });
         assertThat(rows).contains("GPU0", "GPU1").anyMatch(row -> row.contains(" -> "));
-        CommandRun again = CommandRun.of("trace run --out " + traces);
+        CommandRun again = CommandRun.of("trace run --output " + traces);
         assertThat(again.status()).isEqualTo(2);
         assertThat(again.err()).contains("not an empty folder");
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        --workload lenet-5                     | Missing required option: '--out=FOLDER'
-        --out X --iterations 0                 | it must be at least 1
-        --out X --compute-ms -1                | it must be at least 0
-        --out X --workload lenet-55            | did you mean lenet-5 or
-        --out X --timeline no-such/steps.json  | there is no folder
-        --out X --kvstore two                  | no type of store is called 'two'
+        --workload lenet-5                     | Missing required option: '--output=FOLDER'
+        --output X --iterations 0                 | it must be at least 1
+        --output X --compute-ms -1                | it must be at least 0
+        --output X --workload lenet-55            | did you mean lenet-5 or
+        --output X --timeline no-such/steps.json  | there is no folder
+        --output X --kvstore two                  | no type of store is called 'two'
         """)
     void runsThatMakeNoSenseAreRefused(String options, String why) {
         CommandRun run = CommandRun.of(

@@ -36,6 +36,31 @@ function dashes(curve) {
   return curve.name === BOUND ? [3, 4] : curve.name === "auto" ? [9, 4] : curve.name === NCCL ? [6, 2] : undefined;
 }
 
+/** Style of a curve's swatch, with its dashes. */
+function swatch(curve) {
+  const dash = dashes(curve);
+  const stroke = curveColour(curve);
+  return dash
+    ? `width:26px;background:repeating-linear-gradient(90deg,${stroke} 0 ${dash[0]}px,transparent ${dash[0]}px ` +
+        `${dash[0] + dash[1]}px)`
+    : `background:${stroke}`;
+}
+
+/** An edge of a curve's range at all sizes: between its own sizes on a straight line of logarithms. */
+function edge(curve, figure, convert) {
+  const known = curve.points.filter((point) => point[figure] !== undefined && point[figure] !== null);
+  return bytes.map((each) => {
+    const after = known.findIndex((point) => point.bytes >= each);
+    if (after < 0 || (after === 0 && known[0].bytes > each)) {
+      return null;
+    }
+    const high = known[after];
+    const low = known[Math.max(0, after - 1)];
+    const part = high.bytes === low.bytes ? 0 : Math.log(each / low.bytes) / Math.log(high.bytes / low.bytes);
+    return convert(low[figure] * (high[figure] / low[figure]) ** part, each);
+  });
+}
+
 function values(curve, figure, convert) {
   return bytes.map((each) => {
     const value = curve.byBytes.get(each)?.[figure];
@@ -103,7 +128,7 @@ function draw(place, convert, y, range, distribution) {
     if (curves[focus] === curve && curve.points.some((point) => point.least !== undefined)) {
       for (const figure of ["most", "least"]) {
         series.push({ stroke: "transparent", points: { show: false } });
-        data.push(values(curve, figure, convert));
+        data.push(edge(curve, figure, convert));
       }
       const [low, high] = [series.length - 1, series.length];
       bands.push({ series: convert === toUs ? [low, high] : [high, low], fill: `${stroke}33` });
@@ -181,7 +206,7 @@ function legend() {
               drawAll();
             },
           }),
-          html("span", { class: "swatch", style: `background:${curveColour(curve)}` }),
+          html("span", { class: "swatch", style: swatch(curve) }),
           name,
           curve.measured ? " (measured)" : "",
         ),

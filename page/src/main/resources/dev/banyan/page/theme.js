@@ -18,9 +18,19 @@ export function colour(name) {
 // Colours of Okabe and Ito, which people with any colour vision can tell apart; yellow is left out.
 const HUES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a6fc9"];
 
-/** Colour of the tree or the curve of a number. */
+/** Colour of the tree or the curve of a number; each number has another one. */
 export function hue(number) {
-  return HUES[number % HUES.length];
+  return HUES[number] ?? further(number);
+}
+
+/** Steps by the golden angle, so that no two numbers have the same hue. */
+function further(number) {
+  const turn = (number * 137.508 + 25) % 360;
+  const channel = (shift) => {
+    const at = (shift + turn / 30) % 12;
+    return Math.round(255 * (0.45 - 0.27 * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
+  };
+  return `#${[0, 8, 4].map((shift) => channel(shift).toString(16).padStart(2, "0")).join("")}`;
 }
 
 function channels(hex) {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.logging.Level;
 import org.jspecify.annotations.Nullable;
 import org.openqa.selenium.By;
+import org.openqa.selenium.Dimension;
 import org.openqa.selenium.JavascriptExecutor;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.WebElement;
@@ -146,6 +147,11 @@ final class Browser {
     /** Draws the frame that the page has asked for, at a time in milliseconds. */
     void frame(int time) {
         script("const frame = window.nextFrame; window.nextFrame = undefined; frame(arguments[0])", time);
+    }
+
+    /** Sets the size of the page in CSS pixels. */
+    void resize(int width, int height) {
+        driver.manage().window().setSize(new Dimension(width, height));
     }
 
     /** Keeps a picture of what is on the screen, for people. */

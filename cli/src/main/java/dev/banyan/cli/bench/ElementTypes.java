@@ -19,6 +19,7 @@ record ElementTypes(List<ElementType> types) {
         Map<String, ElementType> single = new LinkedHashMap<>(Names.of(ElementType.values(), ElementType::label));
         single.putAll(Names.of(ElementType.values(), element -> element.type().name()));
         Map<String, ElementTypes> named = new LinkedHashMap<>();
+        single.putAll(Map.of("float16", ElementType.HALF, "float32", ElementType.FLOAT, "float64", ElementType.DOUBLE));
         single.forEach((name, type) -> named.put(name, new ElementTypes(List.of(type))));
         named.put("all", new ElementTypes(List.of(ElementType.values())));
         return named;

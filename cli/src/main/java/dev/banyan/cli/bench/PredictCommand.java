@@ -69,6 +69,11 @@ public final class PredictCommand extends ReportCommand {
             description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
     private @Nullable PlotFile plot;
 
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Also print the constants that have ranges, and their sources.")
+    private boolean verbose;
+
     @Override
     public Optional<String> refusal(String option) {
         return List.of("-n", "--iters", "-w", "--warmup_iters", "-c", "--check").contains(option)
@@ -97,7 +102,7 @@ public final class PredictCommand extends ReportCommand {
         ChosenMachine chosen = machine.choose(2);
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
         SimulatedBench bench =
-                new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace);
+                new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace, verbose);
         Platform platform = bench.platform();
         String how = "predicted with profile " + constants.name() + ", executor "
                 + platform.execution().label();

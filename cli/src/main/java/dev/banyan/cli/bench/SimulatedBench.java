@@ -36,6 +36,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
@@ -46,15 +47,20 @@ final class SimulatedBench {
 
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
-    /** Made when it is first needed. */
-    private @Nullable SimulatedNccl nccl;
+    private final boolean verbose;
 
     /**
      * @param execution what executes calls
      * @param trace where the timeline of the last run goes, or null for none
+     * @param verbose whether constants are printed
      */
     SimulatedBench(
-            ChosenMachine chosen, Profile profile, Execution execution, Reporter reporter, @Nullable OutputFile trace) {
+            ChosenMachine chosen,
+            Profile profile,
+            Execution execution,
+            Reporter reporter,
+            @Nullable OutputFile trace,
+            boolean verbose) {
         if (Config.load().get(Algorithms.REPRODUCIBLE)) {
             throw new IllegalArgumentException("no time is predicted with BANYAN_REPRODUCIBLE=1; set it to 0");
         }
@@ -63,6 +69,7 @@ final class SimulatedBench {
         costs = new RangedCosts(chosen.machine(), profile, execution);
         this.reporter = reporter;
         this.trace = trace;
+        this.verbose = verbose;
     }
 
     /** Returns what executes calls. */
@@ -71,7 +78,20 @@ final class SimulatedBench {
     }
 
     /** Predicts a sweep. */
-    long run(Sweep sweep) {
+    long run(Sweep asked) {
+        Sweep sweep = asked;
+        SimulatedNccl nccl = null;
+        if (asked.algorithms().choices().contains(AlgorithmChoice.NCCL)) {
+            try {
+                nccl = SimulatedNccl.compared(chosen.machine(), profile);
+            } catch (IllegalArgumentException e) {
+                sweep = asked.without(AlgorithmChoice.NCCL);
+                if (sweep.algorithms().choices().isEmpty()) {
+                    throw e;
+                }
+                reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
+            }
+        }
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
         List<Row> rows;
@@ -81,7 +101,7 @@ final class SimulatedBench {
                 Predictions predictions = algorithm == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
-                            ? row(nccl(), sweep.call(), count)
+                            ? row(Objects.requireNonNull(nccl), sweep.call(), count)
                             : new Row(
                                     algorithm,
                                     sweep.call(),
@@ -103,8 +123,8 @@ final class SimulatedBench {
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
         }
-        if (ours.size() < rows.size()) {
-            reporter.lines(List.of("# " + nccl().remark()));
+        if (nccl != null) {
+            reporter.lines(List.of("# " + nccl.remark()));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -120,19 +140,15 @@ final class SimulatedBench {
         return 0;
     }
 
-    private SimulatedNccl nccl() {
-        SimulatedNccl made = nccl;
-        if (made == null) {
-            made = new SimulatedNccl(chosen.machine(), profile);
-            nccl = made;
-        }
-        return made;
-    }
-
     /** NCCL takes as long in place as out of place. */
     private static Row row(SimulatedNccl nccl, Call call, long count) {
         NcclRings.Timing timing = nccl.time(call.collective(), call.size(count));
-        Measurement predicted = Measurement.predicted(call, count, timing.us(), SimulatedNccl.choice(timing), null);
+        Measurement predicted = Measurement.predicted(
+                call,
+                count,
+                timing.us(),
+                SimulatedNccl.choice(timing),
+                nccl.range(timing, call.size(count)).orElse(null));
         return new Row(AlgorithmChoice.NCCL, call, count, predicted, predicted, null);
     }
 
@@ -168,7 +184,11 @@ final class SimulatedBench {
                 + "; all kernels have begun after " + Numbers.plain(costs.launchUs()) + " us ("
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
                 + Numbers.plain(costs.launchRange().mostUs()) + ")");
-        lines.add("# ranges are of constants that nobody measured on such a machine:");
+        lines.add("# ranges are of constants that nobody measured on such a machine"
+                + (verbose ? ":" : "; -v prints them"));
+        if (!verbose) {
+            return lines;
+        }
         profile.constants().forEach((constant, value) -> {
             if (value.isRange()) {
                 lines.add("#   " + constant.key() + " " + Numbers.plain(value.value()) + ", from "
@@ -207,9 +227,10 @@ final class SimulatedBench {
         try (Rows<WorkloadRow> printed =
                 reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                List<PlannedSchedule> calls = predictions(algorithm).plan(workload);
+                CallTimes times =
+                        new CallTimes(costs.usual(), predictions(algorithm).plan(workload));
                 for (int depth : depths) {
-                    double timeMs = new CallTimes(costs.usual(), calls, depth).endUs() / 1e3;
+                    double timeMs = times.endUs(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
                         return 0;
                     }
@@ -230,7 +251,7 @@ final class SimulatedBench {
 
     private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(costs.usual().network());
-        double us = new CallTimes(costs.usual(), calls, depth).record(timeline);
+        double us = new CallTimes(costs.usual(), calls).record(depth, timeline);
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",

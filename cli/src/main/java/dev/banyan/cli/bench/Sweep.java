@@ -30,6 +30,16 @@ record Sweep(Call call, List<Long> counts, AlgorithmList algorithms) {
         return wrong;
     }
 
+    /** Returns the sweep without an algorithm. */
+    Sweep without(AlgorithmChoice algorithm) {
+        return new Sweep(
+                call,
+                counts,
+                new AlgorithmList(algorithms.choices().stream()
+                        .filter(choice -> choice != algorithm)
+                        .toList()));
+    }
+
     /** Returns the number of rows. */
     int rows() {
         return algorithms.choices().size() * counts.size();

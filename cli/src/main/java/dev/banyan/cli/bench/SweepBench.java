@@ -71,6 +71,9 @@ final class SweepBench {
             DeviceCalls calls = new DeviceCalls(first, second, 0);
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
+            if (onHost && runs.repeats().warmups() > 0) {
+                compile(sweep, calls);
+            }
             reporter.lines(NcclTable.MEASURED.header());
             try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
                 for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
@@ -95,6 +98,17 @@ final class SweepBench {
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(site.place(), rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();
+    }
+
+    /** Runs each algorithm at the smallest size until the JVM has compiled what all share. */
+    private void compile(Sweep sweep, DeviceCalls calls) {
+        CollectiveCall smallest = calls.apart(sweep.call(), sweep.counts().getFirst(), 0);
+        for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+            try (Communicator communicator = site.open(algorithm)) {
+                communicator.prepare(smallest);
+                WarmUp.untilSteady(() -> communicator.run(smallest));
+            }
+        }
     }
 
     /** Measures one size, and checks it where there is a reference. */

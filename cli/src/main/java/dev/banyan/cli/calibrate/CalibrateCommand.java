@@ -90,6 +90,9 @@ public final class CalibrateCommand extends ReportCommand {
 
     @Override
     public void run() {
+        require(
+                Files.exists(from),
+                "--from: no file is called '" + from + "'; name what p2pBandwidthLatencyTest or gpu-day wrote");
         if (Files.isDirectory(from)) {
             calibrateByDay();
             return;

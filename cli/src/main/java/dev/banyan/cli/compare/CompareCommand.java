@@ -34,9 +34,10 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "kernighan-lin and exact: one balanced binary tree per device. packing: trees",
-            "packed into the links. rings: the best set of rings, each used both ways; over",
-            "all links where NVLink or xGMI has no ring. star: all to one device and back.",
+            "multi-tree: one balanced binary tree per device, by the generator in parentheses.",
+            "packing: trees packed into the links. ring (best set): the best set of rings,",
+            "each used both ways, over all links where NVLink or xGMI has no ring; of these",
+            "--algorithm ring of other commands runs one. star: all to one device and back.",
             "nccl: the simulator's model of NCCL, at a size at which latencies vanish.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
             "time: the least time to build the trees, warm.",

@@ -34,7 +34,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
         } else {
             out.println("# " + title);
             out.println("# rate, trees, depth" + (listed ? "" : " and time")
-                    + " are those of the packing; kernighan-lin, rings" + " and star as in 'banyan compare'");
+                    + " are those of the packing; multi-tree, ring and star as in 'banyan compare'");
             out.println("#");
             table.lines().forEach(out::println);
         }
@@ -49,9 +49,9 @@ public record SubsetsTable(Subsets report, boolean listed) {
                 "mean\n(GB/s)",
                 "max\n(GB/s)",
                 "packing",
-                "kernighan-lin",
-                "rings",
-                "rings\nover " + report.direct(),
+                "multi-tree\n(kernighan-lin)",
+                "ring\n(best set)",
+                "ring\nover " + report.direct(),
                 "star",
                 "trees\n(most)",
                 "depth\n(most)",
@@ -94,8 +94,15 @@ public record SubsetsTable(Subsets report, boolean listed) {
     }
 
     private TextTable sets() {
-        List<String> columns = new ArrayList<>(
-                List.of("devices", "rate\n(GB/s)", "packing", "kernighan-lin", "rings", "star", "trees", "depth"));
+        List<String> columns = new ArrayList<>(List.of(
+                "devices",
+                "rate\n(GB/s)",
+                "packing",
+                "multi-tree\n(kernighan-lin)",
+                "ring\n(best set)",
+                "star",
+                "trees",
+                "depth"));
         boolean relays = report.total().relayGain() != null;
         if (relays) {
             columns.addAll(List.of("with relays\n(GB/s)", "gain"));

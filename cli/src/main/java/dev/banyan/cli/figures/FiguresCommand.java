@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code banyan figures}: the original design's figures as files. */
+/** {@code banyan study figures}: the original design's figures as files. */
 @Command(
         name = "figures",
         description = {
@@ -38,8 +38,8 @@ import picocli.CommandLine.Option;
             "The same profile gives the same data.",
             "",
             "Examples:",
-            "  banyan figures --out figures",
-            "  banyan figures --out figures --profile my-p3.json"
+            "  banyan study figures --output figures",
+            "  banyan study figures --output figures --profile my-p3.json"
         })
 public final class FiguresCommand extends ReportCommand {
     private static final String MACHINE = "p3.16xlarge";
@@ -47,7 +47,7 @@ public final class FiguresCommand extends ReportCommand {
     private static final int BOUND_BATCH = 4;
 
     @Option(
-            names = "--out",
+            names = {"-o", "--output"},
             paramLabel = "DIR",
             required = true,
             description = "Folder for the files; made if it isn't there. Files of the same names are replaced.")
@@ -98,19 +98,19 @@ public final class FiguresCommand extends ReportCommand {
 
     private Path folder() {
         if (out.isBlank()) {
-            throw wrong("--out needs the name of a folder");
+            throw wrong("--output needs the name of a folder");
         }
         try {
             Path folder = Path.of(out);
             if (Files.exists(folder) && !Files.isDirectory(folder)) {
-                throw wrong("--out: " + folder + " is not a folder");
+                throw wrong("--output: " + folder + " is not a folder");
             }
             Path made = Files.createDirectories(folder);
             // Before the work: whether pictures can be written.
             new PlotFile(made.resolve("in-flight.svg"));
             return made;
         } catch (InvalidPathException e) {
-            throw wrong("--out: '" + out + "' can't be a folder's name");
+            throw wrong("--output: '" + out + "' can't be a folder's name");
         } catch (IOException e) {
             throw new UncheckedIOException("can't make the folder " + out + ": " + e.getMessage(), e);
         }

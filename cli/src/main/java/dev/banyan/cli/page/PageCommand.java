@@ -20,6 +20,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -78,6 +79,9 @@ public final class PageCommand extends ReportCommand {
                 shown.size() <= MOST_DEVICES,
                 shown.name() + " has " + shown.size() + " devices, and a page shows at most " + MOST_DEVICES
                         + "; name some by --devices");
+        results.forEach(file -> require(
+                Files.exists(file),
+                "--results: no file is called '" + file + "'; name the output of 'banyan bench' or nccl-tests"));
         List<Curve> measured = results.stream()
                 .flatMap(file -> MeasuredCurves.read(file, shown).stream())
                 .toList();

@@ -41,7 +41,7 @@ public final class ProbeCommand extends ReportCommand {
     private static final int DEFAULT_SECONDS = 10;
 
     @Option(
-            names = "--output",
+            names = {"-o", "--output"},
             paramLabel = "FILE",
             description = {
                 "Also write the machine to a file that --machine reads: .json (Banyan's own, without loss) or .xml"

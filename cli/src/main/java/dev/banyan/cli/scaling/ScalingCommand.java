@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code banyan scaling}: epoch times on many machines as a page and a picture. */
+/** {@code banyan study scaling}: epoch times on many machines as a page and a picture. */
 @Command(
         name = "scaling",
         description = {
@@ -43,16 +43,16 @@ import picocli.CommandLine.Option;
             "The same options give the same page.",
             "",
             "Examples:",
-            "  banyan scaling --out scaling.md",
-            "  banyan scaling --out mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128 --workload"
-                    + " resnet-50 --oversubscription 3"
+            "  banyan study scaling --output scaling.md",
+            "  banyan study scaling --output mine.md --machine dgx-1v --nics 4 --nic-gbs 12.5 --machines 1,8,128"
+                    + " --workload resnet-50 --oversubscription 3"
         })
 public final class ScalingCommand extends ReportCommand {
     private static final String SUFFIX = ".md";
     private static final List<String> MODELS = List.of("resnet-50", "inception-bn");
 
     @Option(
-            names = "--out",
+            names = {"-o", "--output"},
             paramLabel = "FILE",
             required = true,
             description =
@@ -147,14 +147,14 @@ public final class ScalingCommand extends ReportCommand {
         try {
             Path page = Path.of(out);
             if (!out.endsWith(SUFFIX) || page.getFileName() == null) {
-                throw wrong("--out: a page's name ends in .md, not '" + out + "'");
+                throw wrong("--output: a page's name ends in .md, not '" + out + "'");
             }
             if (Files.isDirectory(page)) {
-                throw wrong("--out: " + page + " is a folder; name a file");
+                throw wrong("--output: " + page + " is a folder; name a file");
             }
             return page;
         } catch (InvalidPathException e) {
-            throw wrong("--out: '" + out + "' can't be a file's name");
+            throw wrong("--output: '" + out + "' can't be a file's name");
         }
     }
 
@@ -205,9 +205,9 @@ public final class ScalingCommand extends ReportCommand {
 
     /** The options as the page repeats them; where it is written makes no difference but for the folder. */
     private String arguments() {
-        StringBuilder all = new StringBuilder("--out FOLDER/" + Path.of(out).getFileName());
+        StringBuilder all = new StringBuilder("--output FOLDER/" + Path.of(out).getFileName());
         spec().commandLine().getParseResult().matchedOptions().stream()
-                .filter(option -> !option.longestName().equals("--out"))
+                .filter(option -> !option.longestName().equals("--output"))
                 .forEach(option -> all.append(' ')
                         .append(option.longestName())
                         .append(' ')

@@ -59,9 +59,9 @@ import picocli.CommandLine.Option;
             "Each device is a worker, and the server of the keys whose values it holds.",
             "",
             "Examples:",
-            "  banyan trace run --workload lenet-5 --devices 0,1 --iterations 3 --out traces",
-            "  banyan trace run --workload resnet-50 --iterations 2 --out traces --timeline steps.json",
-            "  banyan trace run --workload resnet-50 --devices 0,0 --out traces",
+            "  banyan trace run --workload lenet-5 --devices 0,1 --iterations 3 --output traces",
+            "  banyan trace run --workload resnet-50 --iterations 2 --output traces --timeline steps.json",
+            "  banyan trace run --workload resnet-50 --devices 0,0 --output traces",
             "  banyan trace stats traces/*.txt"
         })
 final class TraceRunCommand extends ReportCommand {
@@ -96,7 +96,7 @@ final class TraceRunCommand extends ReportCommand {
     private StoreType store = StoreType.DEVICE;
 
     @Option(
-            names = "--out",
+            names = {"-o", "--output"},
             paramLabel = "FOLDER",
             required = true,
             description = "Where the traces go: a folder that is empty or not there yet.")
@@ -202,7 +202,7 @@ final class TraceRunCommand extends ReportCommand {
         require(
                 computeMs >= 0 && computeMs <= MOST_COMPUTE_MS,
                 "--compute-ms is " + computeMs + "; it must be at least 0 and at most " + MOST_COMPUTE_MS);
-        require(isEmpty(out), "--out " + out + " is there and not an empty folder; name another one");
+        require(isEmpty(out), "--output " + out + " is there and not an empty folder; name another one");
         if (timeline != null) {
             backend.requireHost("--timeline");
         }

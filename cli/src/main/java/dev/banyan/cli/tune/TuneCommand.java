@@ -189,7 +189,7 @@ public final class TuneCommand extends ReportCommand {
         SimulatedNccl nccl = null;
         String remark;
         try {
-            nccl = new SimulatedNccl(group, costs.profile());
+            nccl = SimulatedNccl.compared(group, costs.profile());
             remark = nccl.remark();
         } catch (IllegalArgumentException e) {
             remark = "nccl: " + e.getMessage();

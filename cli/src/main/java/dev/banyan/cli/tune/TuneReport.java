@@ -7,6 +7,7 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.tune.IterationTimes;
 import dev.banyan.study.tune.Tuner;
@@ -61,7 +62,7 @@ record TuneReport(
         for (Tuner.Found found : sizes) {
             List<String> row = new ArrayList<>(List.of(
                     new ByteSize(found.bytes()).label(),
-                    found.choice().toString(),
+                    ChoiceText.of(found.choice()),
                     us(found.us()),
                     Numbers.format("%.2f", found.bytes() / found.us() / 1e3)));
             shown.forEach(algorithm -> row.add(us(found.tried(algorithm).us())));

@@ -6,15 +6,24 @@ import static org.assertj.core.data.Percentage.withPercentage;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.banyan.cli.CommandRun;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Isolated("It changes what all tests of the JVM see.")
 class SimulatedBenchTest {
@@ -109,7 +118,7 @@ class SimulatedBenchTest {
 
     @Test
     void kernelsSayWhichConstantsAreAssumed() {
-        CommandRun run = CommandRun.of("predict --machine p3.16xlarge -b 8K -e 8K -a packing");
+        CommandRun run = CommandRun.of("predict --machine p3.16xlarge -b 8K -e 8K -a packing -v");
         assertThat(run.out())
                 .contains(
                         "executed by one kernel on each GPU; all kernels have begun after 8.1 us (4.7 to 44.3)",
@@ -203,5 +212,58 @@ class SimulatedBenchTest {
         assertThat(run.status()).as(run.err()).isEqualTo(2);
         assertThat(run.err()).startsWith("banyan: ").contains(sentence);
         assertThat(run.out()).isEmpty();
+    }
+
+    static Stream<String> presets() {
+        return Presets.all().stream().filter(machine -> machine.size() <= 16).map(Machine::name);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"p3.8xlarge", "pcie-4", "mi300x8"})
+    void aWinnerIsNamedOnlyWhereRangesDoNotOverlap(String machine) throws Exception {
+        winnersDoNotOverlap(machine);
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @MethodSource("presets")
+    void winnersDoNotOverlap(String machine) throws Exception {
+        String arguments = "predict --machine " + machine + " -b 4K -e 4M -f 32 -a all,nccl";
+        Map<Long, List<JsonNode>> bySize = new TreeMap<>();
+        CommandRun.of(arguments + " --format json")
+                .rows()
+                .forEach(row -> bySize.computeIfAbsent(row.get("bytes").asLong(), _ -> new ArrayList<>())
+                        .add(row));
+        List<String> table = CommandRun.of(arguments)
+                .out()
+                .lines()
+                .dropWhile(line -> !line.startsWith("# predicted time (us)"))
+                .skip(2)
+                .limit(bySize.size())
+                .toList();
+        assertThat(table).hasSize(bySize.size());
+        int line = 0;
+        for (List<JsonNode> rows : bySize.values()) {
+            if (!table.get(line++).contains("*")) {
+                continue;
+            }
+            JsonNode best = rows.stream()
+                    .map(row -> row.get("outOfPlace"))
+                    .min(Comparator.comparingDouble(row -> row.get("timeUs").asDouble()))
+                    .orElseThrow();
+            for (JsonNode row : rows) {
+                JsonNode figures = row.get("outOfPlace");
+                if (figures.get("timeUs").asDouble() > best.get("timeUs").asDouble()) {
+                    assertThat(figures.path("leastUs").asDouble(0))
+                            .as("%s on %s", row, machine)
+                            .isGreaterThan(best.path("mostUs").asDouble(Double.POSITIVE_INFINITY));
+                }
+            }
+        }
+        if (machine.startsWith("mi300x8")) {
+            assertThat(CommandRun.of(arguments).out())
+                    .contains("# there is no row of nccl: no published sweep of the class")
+                    .doesNotContain("# algorithm: nccl");
+        }
     }
 }

@@ -58,7 +58,14 @@ class CompareTest {
                                     : row.get("generationMs").asDouble() > 0)
                     .isTrue();
         }
-        assertThat(rows).containsExactly("kernighan-lin", "exact", "packing", "rings", "star", "nccl");
+        assertThat(rows)
+                .containsExactly(
+                        "multi-tree (kernighan-lin)",
+                        "multi-tree (exact)",
+                        "packing",
+                        "ring (best set)",
+                        "star",
+                        "nccl");
         assertThat(report.get("rows").get(2).get("ratio").asDouble()).isEqualTo(1);
         assertThat(report.get("rows").get(3).get("depth").asInt()).isEqualTo(7);
         assertThat(report.get("rows").get(4).get("trees").asInt()).isEqualTo(1);

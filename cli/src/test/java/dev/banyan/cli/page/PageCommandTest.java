@@ -105,6 +105,6 @@ class PageCommandTest {
                 .contains("is no whole JSON", "--format json");
         assertThat(CommandRun.of("page --machine p3.8xlarge --results " + folder.resolve("missing"))
                         .err())
-                .contains("there is no such file");
+                .contains("no file is called");
     }
 }

@@ -38,8 +38,9 @@ final class GradientExchange {
                 .map(size -> bySize.computeIfAbsent(
                         size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
-        double[] together = new CallTimes(calls.costs(), keys, keys.size()).endsUs();
-        double oneByOneUs = new CallTimes(calls.costs(), keys, 1).endUs();
+        CallTimes times = new CallTimes(calls.costs(), keys);
+        double[] together = times.endsUs(keys.size());
+        double oneByOneUs = times.endUs(1);
         return new Exchange(
                 algorithm,
                 oneByOneUs / US_PER_MS,

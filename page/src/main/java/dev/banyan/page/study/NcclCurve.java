@@ -4,10 +4,12 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.topology.Machine;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The times that NCCL should take by its model, beside those of the algorithms.
@@ -19,7 +21,7 @@ record NcclCurve(List<Curve> curves, String note) {
     static NcclCurve of(Machine machine, Profile profile) {
         SimulatedNccl nccl;
         try {
-            nccl = new SimulatedNccl(machine, profile);
+            nccl = SimulatedNccl.compared(machine, profile);
         } catch (IllegalArgumentException e) {
             return new NcclCurve(List.of(), "there is no curve of nccl: " + e.getMessage());
         }
@@ -30,6 +32,12 @@ record NcclCurve(List<Curve> curves, String note) {
 
     private static Curve.Point point(SimulatedNccl nccl, long bytes) {
         NcclRings.Timing timing = nccl.time(Collective.ALL_REDUCE, bytes);
-        return new Curve.Point(bytes, timing.us(), null, null, SimulatedNccl.choice(timing));
+        Optional<TimeRange> range = nccl.range(timing, bytes);
+        return new Curve.Point(
+                bytes,
+                timing.us(),
+                range.map(TimeRange::leastUs).orElse(null),
+                range.map(TimeRange::mostUs).orElse(null),
+                SimulatedNccl.choice(timing));
     }
 }

@@ -35,6 +35,9 @@ public final class PageStudy {
             AlgorithmChoice.STAR,
             AlgorithmChoice.ONE_SHOT);
 
+    /** A simulation takes about as long as the bounds of so many sets. */
+    private static final int PARTS_OF_A_SIMULATION = 30;
+
     private static final List<Long> PLAYED_BYTES = List.of(64L << 10, 64L << 20);
 
     private final ChosenMachine chosen;
@@ -74,7 +77,8 @@ public final class PageStudy {
      * @param models number of models whose gradients are shown
      */
     public int parts(int models) {
-        return groups.sets().size() + ALGORITHMS.size() + 1 + ALGORITHMS.size() * PLAYED_BYTES.size() + models;
+        int simulations = ALGORITHMS.size() + 1 + ALGORITHMS.size() * PLAYED_BYTES.size() + models;
+        return groups.sets().size() + PARTS_OF_A_SIMULATION * simulations;
     }
 
     /**
@@ -97,7 +101,7 @@ public final class PageStudy {
         List<Curve> curves = new ArrayList<>();
         Stream.concat(ALGORITHMS.stream(), Stream.of(AlgorithmChoice.AUTO)).forEach(algorithm -> {
             curves.add(predicted.of(algorithm));
-            onPart.run();
+            simulated(onPart);
         });
         NcclCurve nccl = NcclCurve.of(machine, profile);
         curves.addAll(nccl.curves());
@@ -107,14 +111,14 @@ public final class PageStudy {
         for (int algorithm = 0; algorithm < ALGORITHMS.size(); algorithm++) {
             for (long bytes : PLAYED_BYTES) {
                 playbacks.add(PlaybackStudy.of(ALGORITHMS.get(algorithm), algorithm, bytes, calls, links));
-                onPart.run();
+                simulated(onPart);
             }
         }
         GradientExchange exchange = new GradientExchange(calls, ALGORITHMS);
         List<StepModel> steps = new ArrayList<>();
         for (Workload gradients : models) {
             steps.add(exchange.of(gradients));
-            onPart.run();
+            simulated(onPart);
         }
         return new PageModel(
                 version,
@@ -130,5 +134,11 @@ public final class PageStudy {
                 steps,
                 Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
                         .toList());
+    }
+
+    private static void simulated(Runnable onPart) {
+        for (int part = 0; part < PARTS_OF_A_SIMULATION; part++) {
+            onPart.run();
+        }
     }
 }

@@ -8,6 +8,7 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
@@ -50,6 +51,6 @@ final class PredictedCurves {
                 us,
                 range.map(TimeRange::leastUs).orElse(null),
                 range.map(TimeRange::mostUs).orElse(null),
-                choice.toString());
+                ChoiceText.of(choice));
     }
 }

@@ -43,23 +43,21 @@ public final class Summary {
     }
 
     /**
-     * Times out of place, size by algorithm, the least of each size marked, and whether ranges leave open which it is.
+     * Times out of place, size by algorithm. The least of each size is marked where its range, or spread if it was
+     * measured, overlaps with no other.
      *
      * @param times what times they are, in words
      */
     List<String> table(String times) {
         List<String> lines = new ArrayList<>();
-        boolean ranged = bySize.stream()
-                .flatMap(List::stream)
-                .anyMatch(row -> row.outOfPlace().range() != null);
-        lines.add("# " + times + "; * is the least" + (ranged ? ", ? the least where ranges overlap" : ""));
+        lines.add("# " + times + "; * is the least where no ranges overlap");
         lines.add(algorithms.stream()
                 .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
                 .collect(Collectors.joining("", Numbers.format("# %10s", "size"), "")));
         for (List<Row> rows : bySize) {
             Row best =
                     rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
-            String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : "?";
+            String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : " ";
             lines.add(rows.stream()
                     .map(row -> Numbers.format("%13.1f%s", us(row), row.equals(best) ? mark : " "))
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
@@ -93,10 +91,9 @@ public final class Summary {
                 : Optional.empty();
     }
 
-    /** Returns whether the times of one row are less than those of another by more than either spreads. */
+    /** Returns whether the times of one row are less than those of another by more than their ranges. */
     private static boolean isFaster(Row row, Row than) {
-        double spread = Math.max(row.outOfPlace().spreadUs(), than.outOfPlace().spreadUs());
-        return us(than) - us(row) > spread;
+        return most(row) < least(than);
     }
 
     /** Times in place beside those of the loop written by hand; nothing where that was not measured. */
@@ -184,15 +181,25 @@ public final class Summary {
         return lines;
     }
 
-    /** Returns the least time that a row could have: that of its range, if it has one. */
+    /** Returns the least time that a row could have; 0 of a prediction without a range. */
     private static double least(Row row) {
         TimeRange range = row.outOfPlace().range();
-        return range == null ? us(row) : range.leastUs();
+        return range != null
+                ? range.leastUs()
+                : isPrediction(row) ? 0 : us(row) - row.outOfPlace().spreadUs() / 2;
     }
 
     private static double most(Row row) {
         TimeRange range = row.outOfPlace().range();
-        return range == null ? us(row) : range.mostUs();
+        return range != null
+                ? range.mostUs()
+                : isPrediction(row)
+                        ? Double.POSITIVE_INFINITY
+                        : us(row) + row.outOfPlace().spreadUs() / 2;
+    }
+
+    private static boolean isPrediction(Row row) {
+        return row.outOfPlace().choice() != null;
     }
 
     private static double us(Row row) {

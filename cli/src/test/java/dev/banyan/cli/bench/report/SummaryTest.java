@@ -93,22 +93,26 @@ class SummaryTest {
                         "#      4 KiB         10.0          20.0          50.0 ");
     }
 
-    /** 10 us could be 30, more than 25; 5 us is at most 20, less than 25; what takes as long is no rival. */
+    /** 10 us could be 30, more than 24; 5 us is at most 20, less than 24; what takes as long is no rival. */
     @Test
-    void rangesMayLeaveOpenWhichIsTheLeast() {
+    void theLeastIsMarkedWhereRangesDoNotOverlap() {
         Summary summary = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 20)),
                 predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
                 predicted(AlgorithmChoice.ONE_SHOT, 256, 5, new TimeRange(4, 20)),
                 predicted(AlgorithmChoice.ONE_SHOT, 1024, 40, new TimeRange(31, 80)),
-                predicted(AlgorithmChoice.NCCL, 256, 25, null),
-                predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
+                predicted(AlgorithmChoice.NCCL, 256, 25, new TimeRange(24, 26)),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26)),
+                predicted(AlgorithmChoice.AUTO, 4096, 10, new TimeRange(8, 12)),
+                predicted(AlgorithmChoice.ONE_SHOT, 4096, 40, new TimeRange(31, 80)),
+                predicted(AlgorithmChoice.NCCL, 4096, 100, null)));
         assertThat(summary.table("predicted time (us)"))
                 .containsExactly(
-                        "# predicted time (us); * is the least, ? the least where ranges overlap",
+                        "# predicted time (us); * is the least where no ranges overlap",
                         "#       size         auto      one-shot          nccl ",
                         "#      1 KiB          5.0*          5.0          25.0 ",
-                        "#      4 KiB         10.0?         40.0          25.0 ");
+                        "#      4 KiB         10.0          40.0          25.0 ",
+                        "#     16 KiB         10.0          40.0         100.0 ");
     }
 
     private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {

@@ -175,7 +175,7 @@ public record Comparison(
     private static Row nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
         String name = AlgorithmChoice.NCCL.label();
         try {
-            SimulatedNccl nccl = new SimulatedNccl(chosen.machine(), Profiles.of(chosen.machine()));
+            SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.rateGbs(Collective.ALL_REDUCE);
             boolean goesAround = nccl.goesAroundRings(Collective.ALL_REDUCE);
             return new Row(

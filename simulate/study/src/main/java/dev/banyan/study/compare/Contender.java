@@ -22,14 +22,14 @@ import org.apache.commons.numbers.fraction.BigFraction;
 /** A way to carry an allreduce between the devices of a machine, without relays. */
 enum Contender {
     /** Balanced binary trees by Kernighan-Lin, one per root. */
-    KERNIGHAN_LIN("kernighan-lin") {
+    KERNIGHAN_LIN("multi-tree (kernighan-lin)") {
         @Override
         Supplier<WayFigures> build(ChosenMachine chosen) {
             return generate(new KernighanLin(), chosen);
         }
     },
     /** Balanced binary trees by dynamic programming, one per root. */
-    EXACT("exact") {
+    EXACT("multi-tree (exact)") {
         @Override
         Optional<String> refusal(ChosenMachine chosen) {
             return chosen.machine().size() <= Exact.MAX_DEVICES
@@ -51,7 +51,7 @@ enum Contender {
         }
     },
     /** The best set of rings. */
-    RINGS("rings") {
+    RINGS("ring (best set)") {
         @Override
         Optional<String> refusal(ChosenMachine chosen) {
             return RingSet.of(chosen.whole(), chosen.devices()).isPresent()

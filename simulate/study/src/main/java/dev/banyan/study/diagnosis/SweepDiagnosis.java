@@ -66,6 +66,8 @@ public record SweepDiagnosis(
         private static final double FLAT = 0.9;
         /** Times within this factor of the model's are as expected: most published rows are. */
         private static final double EXPECTED = 1.3;
+        /** Least relative difference of times that is named. */
+        private static final double CLOSE = 0.05;
         /** Single rows vary more than the largest: NCCL changes protocols between them. */
         private static final double SLOW = 1.6;
         /** Fewer than one of so many rows may be slow on a healthy machine. */
@@ -306,6 +308,23 @@ public record SweepDiagnosis(
             }
         }
 
+        private String verdict(double ratio, String way) {
+            if (ratio > EXPECTED) {
+                String times = Numbers.format("%.1f", ratio);
+                return measured.isModelOfClass()
+                        ? "NCCL is " + times + " times as slow as " + way + " here"
+                        : "NCCL takes " + times + " times as long, but the model's constants are of other GPUs or links,"
+                                + " so that this alone shows no fault";
+            }
+            if (ratio < 1 / EXPECTED) {
+                return "NCCL is faster than the model, whose constants are too slow for this machine";
+            }
+            return Math.abs(ratio - 1) < CLOSE
+                    ? "NCCL does what " + way + " here"
+                    : "NCCL takes " + percent(Math.abs(ratio - 1)) + (ratio > 1 ? " more" : " less") + " than " + way
+                            + " by the model here";
+        }
+
         /** Adds the error of the model of NCCL. */
         private void model() {
             List<SweepComparison.Row> slow = large().rows().stream()
@@ -319,16 +338,7 @@ public record SweepDiagnosis(
             String model = "the model of NCCL (profile " + measured.profile().name() + ")";
             findings.add("At " + size(last.bytes()) + " a call takes " + us(last.measuredUs()) + ", and "
                     + us(last.predicted().us()) + " in " + model + ": "
-                    + (ratio > EXPECTED && !measured.isModelOfClass()
-                            ? "NCCL takes " + Numbers.format("%.1f", ratio)
-                                    + " times as long, but the model's constants"
-                                    + " are of other GPUs or links, so that this alone shows no fault"
-                            : ratio > EXPECTED
-                                    ? "NCCL is " + Numbers.format("%.1f", ratio) + " times as slow as " + way + " here"
-                                    : ratio < 1 / EXPECTED
-                                            ? "NCCL is faster than the model, whose constants are too slow for this"
-                                                    + " machine"
-                                            : "NCCL does what " + way + " here"));
+                    + verdict(ratio, way));
             if (!slow.isEmpty()) {
                 SweepComparison.Row worst = slow.stream()
                         .max(Comparator.comparingDouble(Findings::ratio))

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -105,6 +106,27 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
 
     private static boolean isBuiltIn(Profile profile) {
         return Profiles.find(profile.name()).filter(profile::equals).isPresent();
+    }
+
+    /** Returns whether published measurements say how far simulated times of a profile can be trusted. */
+    static boolean isKnown(Profile profile) {
+        return isBuiltIn(profile)
+                && (of(profile).isPresent() || resource().get("tables").has(profile.name()));
+    }
+
+    /**
+     * Returns the times that a call could take by the worst error of its class, as far as that is known.
+     *
+     * @param us simulated time in us
+     * @param bytes size of the call
+     */
+    static Optional<TimeRange> range(Profile profile, double us, long bytes) {
+        return of(profile).map(errors -> {
+            double worst = (bytes < LARGE ? errors.small() : errors.large()).worst();
+            // A time that is too short by a part w of the measured one was measured at us / (1 - w).
+            double ratio = Math.max(1 + worst, worst < 1 ? 1 / (1 - worst) : 1);
+            return new TimeRange(us / ratio, us * ratio);
+        });
     }
 
     /** Returns how far simulated times of a profile can be trusted, in words. */

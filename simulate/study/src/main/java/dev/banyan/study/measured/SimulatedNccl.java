@@ -3,12 +3,14 @@ package dev.banyan.study.measured;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import java.util.Optional;
 
 /** NCCL in the simulator, with a process for each device: what Banyan's predictions are set beside. */
 public final class SimulatedNccl {
@@ -25,6 +27,19 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         rings = NcclRings.of(machine, profile, transport(machine));
+    }
+
+    /**
+     * Returns the model of a machine of a class of which published measurements say how far the model is off.
+     *
+     * @throws IllegalArgumentException if there are none, or no ring joins the devices
+     */
+    public static SimulatedNccl compared(Machine machine, Profile profile) {
+        if (!NcclErrors.isKnown(profile)) {
+            throw new IllegalArgumentException("no published sweep of the class of profile " + profile.name()
+                    + " says how far a model of NCCL is off; 'banyan validate' sets one beside a sweep of your own");
+        }
+        return new SimulatedNccl(machine, profile);
     }
 
     /** Without NVLink, NCCL sends through the host's memory where the driver refuses a pair peer access. */
@@ -60,6 +75,15 @@ public final class SimulatedNccl {
      */
     public NcclRings.Timing time(Collective collective, long bytes) {
         return rings.time(collective, bytes, 1);
+    }
+
+    /**
+     * Returns the times that a predicted call could take by the worst error of its class, as far as that is known.
+     *
+     * @param bytes its size as nccl-tests print it
+     */
+    public Optional<TimeRange> range(NcclRings.Timing timing, long bytes) {
+        return NcclErrors.range(profile, timing.us(), bytes);
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */

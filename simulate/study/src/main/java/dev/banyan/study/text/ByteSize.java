@@ -37,6 +37,13 @@ public record ByteSize(long bytes) {
         }
     }
 
+    /** Returns the size rounded to a whole number of the largest unit that is not above it, e.g. {@code 512K}. */
+    public String rounded() {
+        int unit = Math.clamp((63 - Long.numberOfLeadingZeros(Math.max(1, bytes))) / 10, 0, 4);
+        long factor = 1L << (10 * unit);
+        return Math.round((double) bytes / factor) + (unit == 0 ? "" : "KMGT".substring(unit - 1, unit));
+    }
+
     /** The size with the largest binary unit that keeps it short, e.g. {@code 64 MiB} or {@code 1.5 KiB}. */
     public String label() {
         String[] units = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -68,10 +68,8 @@ public final class IterationTimes {
 
     private Iteration way(String name, Calls all) {
         List<PlannedSchedule> calls = all.calls();
-        return new Iteration(
-                name,
-                new CallTimes(costs, calls, 1).endUs() / 1e3,
-                new CallTimes(costs, calls, calls.size()).endUs() / 1e3);
+        CallTimes times = new CallTimes(costs, calls);
+        return new Iteration(name, times.endUs(1) / 1e3, times.endUs(calls.size()) / 1e3);
     }
 
     private Calls calls(AlgorithmChoice algorithm) {

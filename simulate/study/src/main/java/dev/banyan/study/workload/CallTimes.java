@@ -7,6 +7,7 @@ import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.Simulation;
 import dev.banyan.simulate.SimulationListener;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,23 +24,25 @@ import java.util.stream.IntStream;
 public final class CallTimes {
     private final SimulatedCosts costs;
     private final List<PlannedSchedule> calls;
-    private final int depth;
+    /** By plan: the program that it runs as, if it does. */
+    private final Map<PlannedSchedule, Optional<ProgramLayout>> programs = new IdentityHashMap<>();
+
     private final Map<PlannedSchedule, Double> kernelUs = new IdentityHashMap<>();
 
-    /**
-     * @param calls at least one, in their order; the time of a plan that occurs several times is predicted once
-     * @param depth calls in flight, at least 1
-     */
-    public CallTimes(SimulatedCosts costs, List<PlannedSchedule> calls, int depth) {
+    /** @param calls at least one, in their order; the time of a plan that occurs several times is predicted once */
+    public CallTimes(SimulatedCosts costs, List<PlannedSchedule> calls) {
         this.costs = costs;
         this.calls = List.copyOf(calls);
-        this.depth = depth;
     }
 
-    /** Returns when each call ends, in us. */
-    public double[] endsUs() {
+    /**
+     * Returns when each call ends, in us.
+     *
+     * @param depth calls in flight, at least 1
+     */
+    public double[] endsUs(int depth) {
         if (!areKernels()) {
-            Simulation simulation = costs.simulatorOf(calls).run(jobs());
+            Simulation simulation = costs.simulatorOf(calls).run(jobs(depth));
             return IntStream.range(0, calls.size())
                     .mapToDouble(simulation::endUs)
                     .toArray();
@@ -54,19 +57,24 @@ public final class CallTimes {
         return ends;
     }
 
-    /** Returns when the last call ends, in us. */
-    public double endUs() {
-        return endsUs()[calls.size() - 1];
+    /**
+     * Returns when the last call ends, in us.
+     *
+     * @param depth calls in flight, at least 1
+     */
+    public double endUs(int depth) {
+        return Arrays.stream(endsUs(depth)).max().orElseThrow();
     }
 
     /**
      * Simulates all calls and reports what they do.
      *
+     * @param depth calls in flight, at least 1
      * @return the end of the last call in us
      */
-    public double record(SimulationListener listener) {
+    public double record(int depth, SimulationListener listener) {
         if (!areKernels()) {
-            return costs.simulatorOf(calls).run(jobs(), listener).endUs();
+            return costs.simulatorOf(calls).run(jobs(depth), listener).endUs();
         }
         double launchUs = costs.programSimulator(List.of()).launchUs();
         double us = 0;
@@ -81,18 +89,21 @@ public final class CallTimes {
     }
 
     private boolean areKernels() {
-        return calls.stream().distinct().allMatch(call -> program(call).isPresent());
+        return calls.stream().allMatch(call -> program(call).isPresent());
     }
 
     private Optional<ProgramLayout> program(PlannedSchedule call) {
-        return costs.program(call.schedule(), call.links());
+        return programs.computeIfAbsent(call, planned -> costs.program(planned.schedule(), planned.links()));
     }
 
     private double us(PlannedSchedule call) {
-        return kernelUs.computeIfAbsent(call, planned -> costs.predictedUs(planned.schedule(), planned.links()));
+        return kernelUs.computeIfAbsent(
+                call,
+                planned -> costs.programSimulator(planned.links())
+                        .predictedUs(program(planned).orElseThrow()));
     }
 
-    private List<Job> jobs() {
+    private List<Job> jobs(int depth) {
         List<Job> jobs = new ArrayList<>();
         for (int call = 0; call < calls.size(); call++) {
             int first = call / depth * depth;
