@@ -26,7 +26,7 @@ import jcuda.driver.JCudaDriver;
  */
 public final class MappedMemory {
     /** Memory is mapped in multiples of so many bytes. */
-    public static final long GRANULE = 2 << 20;
+    private static final long GRANULE = 2 << 20;
 
     private final DeviceAddress address = new DeviceAddress();
     private final long bytes;
@@ -76,6 +76,10 @@ public final class MappedMemory {
 
     public DeviceAddress address() {
         return address;
+    }
+
+    public long bytes() {
+        return bytes;
     }
 
     /** JCuda's binding of the function passes other locations than it is given. */

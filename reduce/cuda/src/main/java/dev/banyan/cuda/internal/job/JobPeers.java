@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.job;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.OpenAllocation;
 import dev.banyan.cuda.internal.memory.OwnPieces;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
@@ -81,7 +82,7 @@ public interface JobPeers {
         @Override
         public ProgramPieces pieces(
                 Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
-            return new OwnPieces(ranks, lanes, OwnPieces.Allocation.openTo(viewers));
+            return new OwnPieces(ranks, lanes, new OpenAllocation(viewers));
         }
 
         @Override

@@ -3,7 +3,6 @@ package dev.banyan.cuda.internal.memory;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
-import dev.banyan.cuda.internal.driver.MappedMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,14 +22,6 @@ public final class OwnPieces implements ProgramPieces {
         };
 
         Block allocate(CudaDevice device, long bytes);
-
-        /** Returns memory that is open to some devices, its own one among them. */
-        static Allocation openTo(Function<CudaDevice, List<CudaDevice>> viewers) {
-            return (device, bytes) -> {
-                MappedMemory memory = new MappedMemory(device, bytes, viewers.apply(device));
-                return new Block(memory.address(), memory::free);
-            };
-        }
 
         /** @param free frees it and returns the driver's result */
         record Block(DeviceAddress address, IntSupplier free) {}
@@ -64,7 +55,7 @@ public final class OwnPieces implements ProgramPieces {
 
     @Override
     public long leastBytes() {
-        return MappedMemory.GRANULE;
+        return 1;
     }
 
     @Override
