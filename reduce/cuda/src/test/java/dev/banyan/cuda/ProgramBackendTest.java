@@ -7,7 +7,6 @@ import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.internal.graph.GraphCache;
 import dev.banyan.cuda.internal.graph.Moves;
 import dev.banyan.cuda.type.PeerRule;
-import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.schedule.internal.program.ProgramSizes;
@@ -121,21 +120,5 @@ class ProgramBackendTest {
             }
         }
         assertThat(emulator.count("graph launches")).isZero();
-    }
-
-    /** Kernels report their ends in the host's memory, so that the driver need not be asked. */
-    @Test
-    void anEndIsSeenWithoutTheDriver() {
-        emulator.tell("devices 8 switched");
-        Machine machine = Presets.find("dgx-a100").orElseThrow();
-        int[] devices = IntStream.range(0, 8).toArray();
-        try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, LIMIT, LINES);
-                Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
-            CollectiveCall sum = CallersStreams.sum(cuda);
-            for (int run = 0; run < 100; run++) {
-                cuda.run(sum);
-            }
-            assertThat(emulator.count("calls cuEventQuery")).isZero();
-        }
     }
 }

@@ -70,11 +70,6 @@ public abstract class Run {
      */
     protected abstract int result();
 
-    /** Returns whether its success shows that no device had a fault before its end, so that none is asked for one. */
-    protected boolean provesItsEnd() {
-        return false;
-    }
-
     /** Returns how long the last run of the same executable took, in ns; 0 if there was none. */
     protected abstract long lastNanos();
 

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -122,6 +123,30 @@ class PtxTest {
         checkRegisters(programs());
     }
 
+    @Test
+    void theDocumentNamesTheRegisters() throws IOException {
+        Map<String, List<List<Integer>>> ofType = new TreeMap<>();
+        registers()
+                .forEach((name, registers) -> ofType.computeIfAbsent(
+                                name.substring(name.lastIndexOf('_') + 1), _ -> new ArrayList<>())
+                        .add(registers));
+        String document = Files.readString(emulator().resolve("../../docs/gpu.md"));
+        ofType.forEach((type, rows) -> {
+            String cells = IntStream.range(0, ARCHITECTURES.size())
+                    .mapToObj(a -> {
+                        IntSummaryStatistics of =
+                                rows.stream().mapToInt(row -> row.get(a)).summaryStatistics();
+                        return of.getMin() == of.getMax() ? "" + of.getMin() : of.getMin() + " to " + of.getMax();
+                    })
+                    .collect(Collectors.joining(" | "));
+            assertThat(document).contains("| " + type + " | " + cells + " |\n");
+        });
+    }
+
+    private static Path emulator() {
+        return Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
+    }
+
     private static void checkRegisters(List<Kernel> kernels) throws IOException {
         Map<String, List<Integer>> known = registers();
         Map<String, List<Integer>> compiled = new TreeMap<>();
@@ -150,8 +175,7 @@ class PtxTest {
 
     /** Returns the registers of a thread of each program, for each architecture, by the emulator's table. */
     private static Map<String, List<Integer>> registers() throws IOException {
-        Path table = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")))
-                .resolve("src/main/native/registers.inc");
+        Path table = emulator().resolve("src/main/native/registers.inc");
         Map<String, List<Integer>> registers = new TreeMap<>();
         ROW.matcher(Files.readString(table))
                 .results()
