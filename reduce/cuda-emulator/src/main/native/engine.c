@@ -42,8 +42,8 @@ static int conducting;
 static int turns_of_polls;
 
 /*
- * How often something was done that kernels could wait for, and how many have begun. Of these, how many have only polled
- * since the last time, and how many of them want room for a block.
+ * The number of things done that kernels could wait for, and of kernels that have begun; the number of these that have only
+ * polled since the last such thing, and the number of those that want room for a block.
  */
 static uint64_t changes, deadlock_noted;
 static int begun_kernels, quiet_kernels, crowded_kernels;

@@ -103,7 +103,7 @@ class OthersAllocateTest {
         assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isZero();
     }
 
-    /** Where somebody else enables it, the emulator finds what the backend avoids. */
+    /** The emulator finds what the backend avoids, once somebody else enables peer access. */
     @Test
     void enabledPeerAccessWouldHoldThemUp() {
         List<CUcontext> contexts =

@@ -18,7 +18,7 @@ public final class OpenAllocation implements OwnPieces.Allocation {
     private static final long ALIGNMENT = 512;
 
     private final Function<CudaDevice, List<CudaDevice>> viewers;
-    /** What is left of the memory that was mapped last. */
+    /** The rest of the memory that was mapped last. */
     private final Map<CudaDevice, Rest> rests = new HashMap<>();
 
     private record Rest(long address, long bytes) {}

@@ -42,7 +42,7 @@ public final class StoreTrials implements ProgramReach {
         OPEN
     }
 
-    /** What was found; the lock makes trials follow each other. */
+    /** The outcomes so far; the lock makes trials follow each other. */
     private static final Map<Pair, Outcome> OUTCOMES = new HashMap<>();
 
     private final Ranks ranks;

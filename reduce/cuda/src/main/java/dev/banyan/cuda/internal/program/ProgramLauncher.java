@@ -306,7 +306,7 @@ public final class ProgramLauncher implements Launcher {
         }
     }
 
-    /** Where a launch returns when its kernel has ended, the kernel waits in vain for those that come later. */
+    /** Names a launch that returned when its kernel had waited in vain for those of later launches. */
     private void checkReturned(int d) {
         Lane lane = lanes.get(d);
         if (lane.control.get(ValueLayout.JAVA_INT, ProgramStatus.ABORT) == 0) {

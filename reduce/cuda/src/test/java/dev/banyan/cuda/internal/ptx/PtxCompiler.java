@@ -27,7 +27,7 @@ final class PtxCompiler {
     private PtxCompiler() {}
 
     /**
-     * What the compiler made of a kernel.
+     * A kernel as the compiler made it.
      *
      * @param registers of a thread
      * @param spilled bytes that a thread stores for want of registers
