@@ -88,6 +88,7 @@ typedef struct Context {
     int sticky; /* the code of what went wrong on it, which every later call gives */
     int destroyed;
     int pending; /* operations that are not done */
+    int held; /* calls that let no work be submitted until what is pending has ended */
     Stream *streams; /* a list; the default stream is not in it */
     Stream *standard; /* the default stream */
     struct Context *peers[MOST_DEVICES];
@@ -222,6 +223,7 @@ typedef struct {
     int interleave; /* a seed chooses who goes on at every memory access */
     unsigned session; /* counts the commands that began to interleave, or ended it */
     int launches_skipped; /* graphs end at once and do nothing */
+    int coupled; /* allocating, freeing and loading wait for all work of contexts that peer access joins */
     int launches_block; /* cuLaunchKernel returns when the kernel has ended, as with CUDA_LAUNCH_BLOCKING=1 */
     int waits_lost; /* streams wait for no event */
     Device device[MOST_DEVICES];
@@ -285,6 +287,11 @@ void begin(Op *op);
 void begin_late_copies(void);
 CUresult wait_for(Op *op);
 CUresult wait_for_context(Context *context);
+/*
+ * While allocations are coupled: waits for the work of the context and of all that peer access joins with it, and lets no
+ * work be submitted there meanwhile.
+ */
+CUresult wait_for_coupled(Context *context);
 /* Waits until something is done; 0 when patience has run out, which is noted, or at a reset. */
 int wait_a_while(const char *what, double since);
 CUresult stream_of(Handle handle, Stream **stream);

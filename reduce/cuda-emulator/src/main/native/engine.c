@@ -42,11 +42,12 @@ static int conducting;
 static int turns_of_polls;
 
 /*
- * How often something was done that kernels could wait for, and how many have begun. Of these, how many have only polled
- * since the last time, and how many of them want room for a block.
+ * The number of things done that kernels could wait for, and of kernels that have begun; the number of these that have only
+ * polled since the last such thing, and the number of those that want room for a block.
  */
 static uint64_t changes, deadlock_noted;
 static int begun_kernels, quiet_kernels, crowded_kernels;
+static int held_calls; /* that wait until they may submit work */
 
 static void note_change(void) {
     changes++;
@@ -54,17 +55,18 @@ static void note_change(void) {
 }
 
 /*
- * Counts a deadlock: all kernels only poll, nothing else is under way, and at least one of them wants room for a block,
- * which none of the others gives back. A lane of a kernel may have something to do before it polls, hence several turns.
+ * Counts a deadlock: all kernels only poll, nothing else is under way, and either one of them wants room for a block, which
+ * none of the others gives back, or a call may submit no work before they end. A lane of a kernel may have something to do before it polls, hence several turns.
  */
 static void look_for_deadlock(Op *op) {
     if (op->quiet_since != changes) op->quiet_turns = 0;
     op->quiet_since = changes;
-    if (++op->quiet_turns != QUIET_TURNS) return;
-    quiet_kernels++;
-    crowded_kernels += op->is_crowded;
+    if (++op->quiet_turns == QUIET_TURNS) {
+        quiet_kernels++;
+        crowded_kernels += op->is_crowded;
+    }
     int is_all = quiet_kernels == begun_kernels && (int)(ready_end - ready_first) + running == begun_kernels;
-    if (!is_all || !crowded_kernels || host_ready.first || hung.first || late.first || deadlock_noted == changes) return;
+    if (!is_all || !(crowded_kernels || held_calls) || host_ready.first || hung.first || late.first || deadlock_noted == changes) return;
     deadlock_noted = changes;
     counters.deadlocks++;
 }
@@ -517,6 +519,35 @@ CUresult wait_for_context(Context *context) {
     return usable(context);
 }
 
+static void join_coupled(Context *context, unsigned char *joined) {
+    if (joined[context->index]) return;
+    joined[context->index] = 1;
+    for (Context *other = emu.contexts; other; other = other->next) {
+        int is_joined = 0;
+        for (int p = 0; p < context->peer_count; p++) is_joined |= context->peers[p] == other;
+        for (int p = 0; p < other->peer_count; p++) is_joined |= other->peers[p] == context;
+        if (is_joined && !other->destroyed) join_coupled(other, joined);
+    }
+}
+
+CUresult wait_for_coupled(Context *context) {
+    if (!emu.coupled) return OK;
+    unsigned char joined[MOST_DEVICES] = {0};
+    join_coupled(context, joined);
+    for (Context *other = emu.contexts; other; other = other->next) other->held += joined[other->index];
+    CUresult result = OK;
+    double since = now_us();
+    begin_late_copies();
+    for (Context *other = emu.contexts; other && !result; other = other->next) {
+        while (joined[other->index] && emu.coupled && other->pending > 0 && !usable(other) && !result) {
+            if (!wait_a_while("a thread", since)) result = LAUNCH_TIMEOUT;
+        }
+    }
+    for (Context *other = emu.contexts; other; other = other->next) other->held -= joined[other->index];
+    if (waiters) pthread_cond_broadcast(&something_done);
+    return result;
+}
+
 /* ---- What tests do to work ---- */
 
 void resume_work(void) {
@@ -605,6 +636,11 @@ CUresult submit(Stream *stream, const Work *work, Op **result) {
         return capture_work(stream, work);
     }
     int code = usable(context);
+    double since = now_us();
+    int is_held = context->held > 0;
+    held_calls += is_held;
+    while (!code && context->held && emu.coupled) code = wait_a_while("a launch", since) ? usable(context) : LAUNCH_TIMEOUT;
+    held_calls -= is_held;
     if (code) return code;
     code = check_implicit(stream);
     if (code) return code;

@@ -190,6 +190,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "driver")) emu.driver_version = number;
     else if (!strcmp(word, "staging")) emu.strict = !strcmp(w[0], "refused");
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
+    else if (!strcmp(word, "allocations")) emu.coupled = !strcmp(w[0], "coupled");
     else if (!strcmp(word, "enables")) emu.enables_wait = !strcmp(w[0], "wait");
     else if (!strcmp(word, "workers") && number > 0) emu.workers = number;
     else if (!strcmp(word, "shuffle")) emu.shuffle = strtoull(w[0], NULL, 10);
@@ -240,7 +241,7 @@ static void describe(void) {
     emu.pageable_late = 0;
     set_clock("off", "");
     emu.paused = 0;
-    emu.launches_skipped = emu.launches_block = emu.waits_lost = 0;
+    emu.launches_skipped = emu.launches_block = emu.waits_lost = emu.coupled = 0;
     emu.lost_edge = emu.lost_flag = 0;
     interleave(0);
     p3_16xlarge();
@@ -654,6 +655,7 @@ static int attribute(const Device *device, int which) {
         case 81: return whole_room(device).shared;
         case 91: return 1; /* registered host memory has the same address */
         case 95: return 1; /* cooperative launches */
+        case 102: return 1; /* mapped memory */
         case 97: return most_shared_bytes(device); /* of a block that opts in */
         case 106: return whole_room(device).blocks;
         case 115: return 1; /* memory pools */

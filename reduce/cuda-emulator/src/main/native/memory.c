@@ -227,7 +227,7 @@ static CUresult free_at(CUdeviceptr at, Place place) {
     Context *context = memory->context;
     uint64_t id = memory->id;
     if (emu.free_waits) {
-        CUresult code = wait_for_context(context);
+        CUresult code = emu.coupled ? wait_for_coupled(context) : wait_for_context(context);
         if (code == LAUNCH_TIMEOUT) return code;
     }
     double since = now_us();
@@ -261,6 +261,7 @@ API CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes) {
     TRY(current(&context));
     TRY(unsafe_call());
     CHECK(at, INVALID_VALUE);
+    TRY(wait_for_coupled(context));
     LEAVE(allocate(context, ON_DEVICE, bytes, 0, at));
 }
 

@@ -29,6 +29,8 @@ static CUresult load_module(Handle *handle, const char *image) {
     CUresult code = current(&context);
     if (code) return code;
     if (!handle || !image) return INVALID_VALUE;
+    code = wait_for_coupled(context);
+    if (code) return code;
     if (!isspace((unsigned char)*image) && *image != '.' && *image != '/') {
         problem("a module that is no PTX text");
         return INVALID_IMAGE;

@@ -1,4 +1,4 @@
-/* How many blocks run at once: the limits of multiprocessors, and the registers of kernels. */
+/* The number of blocks that run at once: limits of multiprocessors, and registers of kernels. */
 #include "ptx.h"
 
 enum { ARCHITECTURES = 4, WARP_REGISTERS_UNIT = 256, PARTITIONS = 4, ASSUMED_REGISTERS = 32 };

@@ -766,6 +766,12 @@ static int take_label(Parser *parser) {
     return 1;
 }
 
+/* Behind ".pragma": it says how to compile. */
+static void skip_pragma(Parser *parser) {
+    while (*parser->at && *parser->at != ';') parser->at++;
+    if (*parser->at) parser->at++;
+}
+
 static void read_body(Parser *parser) {
     int depth = 1;
     while (depth && !parser->failed) {
@@ -775,6 +781,7 @@ static void read_body(Parser *parser) {
         else if (take(parser, "}")) depth--;
         else if (take(parser, ".reg")) declare_registers(parser);
         else if (take(parser, ".shared")) declare_shared(parser);
+        else if (take(parser, ".pragma")) skip_pragma(parser);
         else if (!take_label(parser)) add_instruction(parser);
     }
     for (int j = 0; j < parser->jump_count && !parser->failed; j++) {

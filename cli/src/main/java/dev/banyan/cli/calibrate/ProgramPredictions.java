@@ -19,7 +19,7 @@ import java.util.List;
 
 /** Predicted times of device programs, in place, beside NCCL's measured ones. */
 final class ProgramPredictions {
-    private static final List<Long> SIZES = List.of(8L << 10, 1L << 20, 64L << 20);
+    private static final List<Long> SIZES = List.of(8L << 10, 1L << 20, 16L << 20);
 
     private final TextTable table = new TextTable(
             "sweep",

@@ -26,6 +26,7 @@ import dev.banyan.cuda.internal.nccl.NcclExecutable;
 import dev.banyan.cuda.internal.nccl.NcclLauncher;
 import dev.banyan.cuda.internal.peer.PeerAccess;
 import dev.banyan.cuda.internal.peer.PeerTrials;
+import dev.banyan.cuda.internal.peer.StoreTrials;
 import dev.banyan.cuda.internal.program.BlockingLaunches;
 import dev.banyan.cuda.internal.program.NoProgramException;
 import dev.banyan.cuda.internal.program.ProgramExecutable;
@@ -119,6 +120,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     private final Map<CudaDevice, CopyLane> lanes = new LinkedHashMap<>();
     private final DeviceMemory memory;
     private final PeerTrials trials;
+    private final StoreTrials stores;
     private final PlanMaker plans;
     private final ExecutorChoice executor;
     private final Platform platform;
@@ -189,7 +191,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     lanes.put(device, lane);
                     device.makeOne(word -> lane.fill(word, 1, 1));
                 }
-                return jobPeers.pieces(ranks, lanes);
+                return jobPeers.pieces(
+                        ranks, lanes, device -> StoreTrials.viewers(device, List.copyOf(lanes.keySet()), peerAccess));
             });
             programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
             BufferAccess access = new BufferAccess(memory);
@@ -220,8 +223,22 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
-        programs = new ProgramPlanner(ranks, lanes, peers, tuning.sizes(), programMemory);
+        stores = new StoreTrials(ranks, peerAccess, pieces, timeoutNanos, tuning.triesPeers(), clock);
+        programs = new ProgramPlanner(
+                ranks, lanes, jobPeers.isAlone() ? stores : peers::reaches, tuning.sizes(), programMemory);
         LivingBackends.add(this);
+        if (jobPeers.isAlone() && executor != ExecutorChoice.GRAPH) {
+            tryPeers();
+        }
+    }
+
+    private void tryPeers() {
+        try {
+            CallerContext.keep(ranks.leader(), stores::tryAll);
+        } catch (Throwable e) {
+            close();
+            throw e;
+        }
     }
 
     /**
@@ -458,6 +475,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                 kept -> !kept
                         || queue.isBusy()
                         || trials.isBusy()
+                        || stores.isBusy()
                         || lanes.values().stream().anyMatch(CopyLane::isBusy));
     }
 
@@ -506,6 +524,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         results.addAll(programs.free(sound));
         results.addAll(programMemory.free());
         results.addAll(trials.free());
+        results.addAll(stores.free());
         lanes.values().forEach(lane -> results.addAll(lane.free()));
         lanes.keySet().forEach(CudaDevice::close);
         if (sound) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.EmulatedGpus;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.DriverStream;
 import dev.banyan.cuda.type.CudaStreams;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
@@ -15,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
 /** A stream of each emulated GPU, in which a test puts a sum between work of its own. */
@@ -23,13 +24,15 @@ final class CallersStreams {
     private static final int COUNT = 1000;
 
     private final CudaEmulator emulator;
-    private final List<CUstream> streams = new ArrayList<>();
+    private final List<DriverStream> streams = new ArrayList<>();
 
     CallersStreams(CudaEmulator emulator, int gpus) {
         this.emulator = emulator;
         for (int ordinal = 0; ordinal < gpus; ordinal++) {
             EmulatedGpus.enter(ordinal);
-            streams.add(EmulatedGpus.stream());
+            DriverStream stream = new DriverStream();
+            EmulatedGpus.ok(JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING));
+            streams.add(stream);
         }
     }
 
@@ -41,8 +44,11 @@ final class CallersStreams {
         return CollectiveCall.allReduce(buffers, COUNT, DataType.I32, ReduceOp.SUM);
     }
 
+    /** Returns the first streams, by their handles. */
     CudaStreams first(int gpus) {
-        return new CudaStreams(streams.subList(0, gpus));
+        return CudaStreams.of(streams.subList(0, gpus).stream()
+                .mapToLong(DriverStream::handle)
+                .toArray());
     }
 
     /**

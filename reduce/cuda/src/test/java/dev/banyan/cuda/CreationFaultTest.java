@@ -22,13 +22,16 @@ class CreationFaultTest {
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
 
+    /** The number of creations that ended in a timeout. */
+    private int late;
+
     @Test
     void creationEndsWhereADeviceHangsInAnyOfItsWork() {
         int number = 1;
         while (hangs(number)) {
             number++;
         }
-        assertThat(number).as("work of creation").isGreaterThan(2);
+        assertThat(late).as("work of creation").isGreaterThan(2);
     }
 
     @Test
@@ -48,10 +51,14 @@ class CreationFaultTest {
         Throwable thrown = catchThrowable(() -> backend(0, 1).close());
         boolean hung = emulator.count("hung") > 0;
         if (hung) {
-            assertThat(thrown)
-                    .as("operation %d", number)
-                    .isInstanceOf(CollectiveTimeoutException.class)
-                    .hasMessageMatching("a copy to or from device [01] did not end within .*");
+            // A trial of peer access that does not end keeps no backend from being made.
+            if (thrown != null) {
+                late++;
+                assertThat(thrown)
+                        .as("operation %d", number)
+                        .isInstanceOf(CollectiveTimeoutException.class)
+                        .hasMessageMatching("a copy to or from device [01] did not end within .*");
+            }
             emulator.tell("release 0");
             // The hung work ends at some time after its release, and its memory is freed when a later backend is made
             // or closed.

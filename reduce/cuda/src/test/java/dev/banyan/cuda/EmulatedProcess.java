@@ -5,6 +5,7 @@ import dev.banyan.cuda.internal.driver.CudaLibrary;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.launch.LaunchOrder;
 import dev.banyan.cuda.internal.peer.PeerTrials;
+import dev.banyan.cuda.internal.peer.StoreTrials;
 
 /** Plays processes that use the emulated driver one after the other. */
 public final class EmulatedProcess {
@@ -27,6 +28,7 @@ public final class EmulatedProcess {
     private static void forget() {
         ProcessFault.forget();
         PeerTrials.forget();
+        StoreTrials.forget();
         LaunchOrder.forget();
         LivingBackends.forgetAll();
     }

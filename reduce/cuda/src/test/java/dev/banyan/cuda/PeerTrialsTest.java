@@ -22,12 +22,16 @@ import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import jcuda.Pointer;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.Test;
@@ -46,6 +50,25 @@ class PeerTrialsTest {
     private static final String TRIAL_KERNEL = new Kernel.Reduce(ReduceOp.MAX, Element.I32, 2).name();
     /** More than kernels load from peers, and less. */
     private static final int[] COUNTS = {200_000, 1000};
+
+    /** Spins until a word of the host is not 0. */
+    private static final String SPINNING = """
+        .version 6.3
+        .target sm_70
+        .address_size 64
+        .visible .entry spin(.param .u64 word)
+        {
+        .reg .b64 %rd<1>;
+        .reg .b32 %r<1>;
+        .reg .pred %p<1>;
+        ld.param.u64 %rd0, [word];
+        $again:
+        ld.relaxed.sys.global.u32 %r0, [%rd0];
+        setp.eq.u32 %p0, %r0, 0;
+        @%p0 bra $again;
+        ret;
+        }
+        """;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private final FaultClock clock = new FaultClock(emulator);
@@ -70,7 +93,7 @@ class PeerTrialsTest {
     }
 
     private long trialKernels() {
-        return emulator.count("kernels " + TRIAL_KERNEL);
+        return emulator.count("kernels " + TRIAL_KERNEL) + emulator.count("kernels " + new Kernel.StoreTrial().name());
     }
 
     /**
@@ -142,6 +165,45 @@ class PeerTrialsTest {
         }
         others.free();
         devices.forEach(CudaDevice::close);
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** A kernel of the caller fills a GPU while the communicator is made, so that no trial can begin there. */
+    @Test
+    void aPairWithABusyGpuIsTriedAgainWhenAPlanNeedsIt() {
+        emulator.tell("devices 2 switched", "multiprocessors all 8");
+        EmulatedGpus.enter(0);
+        Pointer word = new Pointer();
+        ByteBuffer released = EmulatedGpus.pinned(word, 4);
+        released.putInt(0, 0);
+        EmulatedGpus.ok(JCudaDriver.cuLaunchKernel(
+                EmulatedGpus.function(SPINNING, "spin"),
+                16,
+                1,
+                1,
+                1024,
+                1,
+                1,
+                0,
+                EmulatedGpus.stream(),
+                Pointer.to(Pointer.to(word)),
+                null));
+        AtomicLong nanos = new AtomicLong();
+        LongSupplier passing = () -> released.getInt(0) != 0 || emulator.count("calls cuLaunchKernel") < 3
+                ? nanos.get()
+                : nanos.addAndGet(TRIAL.toNanos());
+        Tuning tuning = Tuning.DEFAULT.by(passing).with(ExecutorChoice.KERNEL);
+        try (CudaBackend backend =
+                        new CudaBackend(new int[] {0, 1}, FaultClock.TIMEOUT, PeerRule.ALL, 64 << 20, tuning);
+                Communicator gpus = Communicator.create(FOUR.subset(0, 1), Config.defaults(), backend)) {
+            released.putInt(0, 1);
+            while (backend.isBusy()) {
+                Thread.onSpinWait();
+            }
+            gpus.run(CallersStreams.sum(gpus));
+        }
+        assertThat(emulator.count("kernels banyan_program")).isEqualTo(2);
+        assertThat(trialKernels()).isEqualTo(4);
         assertThat(emulator.problems()).isEmpty();
     }
 

@@ -62,7 +62,8 @@ public final class CudaDevice implements AutoCloseable {
         }
     }
 
-    private int attribute(int attribute) {
+    /** Returns an attribute of the device, by CUdevice_attribute. */
+    int attribute(int attribute) {
         int[] value = new int[1];
         Cuda.check(
                 JCudaDriver.cuDeviceGetAttribute(value, attribute, device),

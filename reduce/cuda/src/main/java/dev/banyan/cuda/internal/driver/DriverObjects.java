@@ -28,6 +28,22 @@ public final class DriverObjects {
         return stream;
     }
 
+    /**
+     * Returns the same, of the highest priority: blocks of a collective, which wait for those of other devices, begin
+     * before further ones of the kernels that compute.
+     */
+    public DriverStream urgentStream() {
+        device.enter();
+        int[] highest = new int[1];
+        check(JCudaDriver.cuCtxGetStreamPriorityRange(new int[1], highest), "cuCtxGetStreamPriorityRange");
+        DriverStream stream = new DriverStream();
+        check(
+                JCudaDriver.cuStreamCreateWithPriority(stream, CUstream_flags.CU_STREAM_NON_BLOCKING, highest[0]),
+                "cuStreamCreateWithPriority");
+        frees.push(() -> JCudaDriver.cuStreamDestroy(stream));
+        return stream;
+    }
+
     /** Returns an event without a time. */
     public CUevent event() {
         device.enter();

@@ -1,17 +1,23 @@
 package dev.banyan.cuda.internal.job;
 
+import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.internal.memory.Ranks;
-import dev.banyan.cuda.internal.peer.TrialSide;
+import dev.banyan.cuda.internal.peer.StoreSide;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.processes.Exchange;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import jcuda.driver.CUresult;
 
 /**
  * Tries once whether what kernels store to memory of other processes' devices arrives there, as device programs need
  * it: where the IOMMU or PCIe access control redirects peer-to-peer traffic, other bytes arrive, or none. Each device
- * stores 64 KiB to each device of other processes.
+ * exchanges 64 KiB and a flag with each device of other processes.
  */
 final class IpcTrial {
     /** A trial that is late ends in an exception, so that a busy machine must not make it so. */
@@ -34,64 +40,50 @@ final class IpcTrial {
 
     /** @throws CudaException if something else arrives, or nothing in time */
     void run() {
-        List<Integer> received = new ArrayList<>();
+        List<Integer> areas = new ArrayList<>();
         for (int place = 0; place < ranks.places(); place++) {
-            received.add(pieces.add(place, (long) TrialSide.BYTES * ranks.places(), false));
+            areas.add(pieces.add(place, StoreSide.AREA_BYTES * ranks.places(), false));
         }
         pieces.share("joining");
-        for (int place = 0; place < ranks.places(); place++) {
-            if (ranks.holdsPlace(place)) {
-                store(place, received);
+        Map<Integer, StoreSide> sides = new TreeMap<>();
+        try {
+            for (int place = 0; place < ranks.places(); place++) {
+                if (ranks.holdsPlace(place)) {
+                    sides.put(place, new StoreSide(ranks.at(place)));
+                }
             }
+            // All processes take the pairs in one order, so that no two of them wait for each other.
+            for (int one = 0; one < ranks.places(); one++) {
+                for (int other = 0; other < one; other++) {
+                    if (ranks.holdsPlace(one) != ranks.holdsPlace(other)) {
+                        boolean first = ranks.holdsPlace(one);
+                        exchange(first ? one : other, first ? other : one, areas, sides);
+                    }
+                }
+            }
+        } finally {
+            sides.values().forEach(StoreSide::free);
         }
         exchange.swap("a trial of peer access", new byte[0]);
-        for (int place = 0; place < ranks.places(); place++) {
-            if (ranks.holdsPlace(place)) {
-                check(place, received.get(place));
-            }
-        }
     }
 
-    private void store(int from, List<Integer> received) {
-        CudaDevice device = ranks.at(from);
-        TrialSide side = new TrialSide(device);
-        try {
-            side.send(from);
-            for (int to = 0; to < ranks.places(); to++) {
-                if (!ranks.holdsPlace(to)) {
-                    side.copyByKernel(
-                            pieces.address(received.get(to), device) + (long) from * TrialSide.BYTES, side.sent());
-                    await(side, "stores to the device of " + ranks.ranksOf(to));
-                }
-            }
-        } finally {
-            side.free();
+    /** Exchanges bytes between a device of this process and one of another process. */
+    private void exchange(int near, int far, List<Integer> areas, Map<Integer, StoreSide> sides) {
+        CudaDevice device = ranks.at(near);
+        StoreSide side = Objects.requireNonNull(sides.get(near));
+        long there = pieces.address(areas.get(far), device) + near * StoreSide.AREA_BYTES;
+        long here = pieces.address(areas.get(near), device) + far * StoreSide.AREA_BYTES;
+        StoreSide.exchange(List.of(side), () -> side.launch(near, 1, there, here));
+        int result = Waiting.until(side::result, System::nanoTime, deadlineNanos);
+        String pair = "peer access between " + ranks.ranksOf(near) + " and " + ranks.ranksOf(far) + " of two processes";
+        if (result == CUresult.CUDA_ERROR_NOT_READY) {
+            side.stop();
+            throw new CudaException(
+                    pair + " does not work: no flag arrives within " + deadlineNanos / 1_000_000 + " ms; " + REMEDY);
         }
-    }
-
-    private void check(int to, int piece) {
-        CudaDevice device = ranks.at(to);
-        TrialSide side = new TrialSide(device);
-        try {
-            for (int from = 0; from < ranks.places(); from++) {
-                if (ranks.holdsPlace(from)) {
-                    continue;
-                }
-                side.receive(pieces.address(piece, device) + (long) from * TrialSide.BYTES);
-                await(side, "a copy to the host");
-                if (!side.holds(from)) {
-                    throw new CudaException("peer access from " + ranks.ranksOf(from) + " to " + ranks.ranksOf(to)
-                            + " does not work: other bytes arrive than were sent; " + REMEDY);
-                }
-            }
-        } finally {
-            side.free();
-        }
-    }
-
-    private void await(TrialSide side, String what) {
-        if (!side.await(System::nanoTime, deadlineNanos)) {
-            throw new CudaException(what + " did not end within " + deadlineNanos / 1_000_000 + " ms; " + REMEDY);
+        Cuda.check(result, "a trial of " + pair);
+        if (!side.has(far)) {
+            throw new CudaException(pair + " does not work: other bytes arrive than were sent; " + REMEDY);
         }
     }
 }

@@ -3,12 +3,14 @@ package dev.banyan.cuda.internal.job;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.OpenAllocation;
 import dev.banyan.cuda.internal.memory.OwnPieces;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,8 +32,9 @@ public interface JobPeers {
      * Returns memory for device programs.
      *
      * @param lanes copies to each device
+     * @param viewers the devices of this process that may touch a device's memory
      */
-    ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes);
+    ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers);
 
     /**
      * Returns how many devices of which models hold all ranks.
@@ -77,8 +80,9 @@ public interface JobPeers {
         }
 
         @Override
-        public ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes) {
-            return new OwnPieces(ranks, lanes);
+        public ProgramPieces pieces(
+                Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
+            return new OwnPieces(ranks, lanes, new OpenAllocation(viewers));
         }
 
         @Override

@@ -12,6 +12,7 @@ import dev.banyan.reduce.internal.processes.Job;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The processes of a job, each of which holds some ranks. */
@@ -49,8 +50,10 @@ public final class JoinedPeers implements JobPeers {
     }
 
     @Override
-    public ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes) {
-        IpcPieces pieces = new IpcPieces(ranks, new OwnPieces(ranks, lanes), exchange, this::processOf);
+    public ProgramPieces pieces(
+            Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
+        OwnPieces own = new OwnPieces(ranks, lanes, OwnPieces.Allocation.PLAIN);
+        IpcPieces pieces = new IpcPieces(ranks, own, exchange, this::processOf);
         if (triesPeers) {
             new IpcTrial(ranks, pieces, exchange, timeoutNanos).run();
         }

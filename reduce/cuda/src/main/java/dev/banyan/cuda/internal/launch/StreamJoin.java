@@ -56,7 +56,8 @@ final class StreamJoin {
                     ranks.get(rank));
             if (captureStatus[0] != CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE) {
                 throw new IllegalArgumentException("the stream of rank " + rank
-                        + " captures a graph, and a collective can't be part of one; end the capture first");
+                        + " captures a graph, and a collective can't be part of one, as its flags have other values in"
+                        + " each run; end the capture first");
             }
         }
         for (int rank = 0; rank < ranks.size(); rank++) {

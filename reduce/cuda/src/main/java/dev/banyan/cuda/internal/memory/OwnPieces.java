@@ -7,29 +7,49 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /** Pieces of memory of this process's devices, which reach each other's memory by the same addresses. */
 public final class OwnPieces implements ProgramPieces {
-    private record Piece(CudaDevice device, DeviceAddress address, long bytes, boolean lines) {}
+    /** Allocates memory of devices. */
+    public interface Allocation {
+        /** Memory as cuMemAlloc gives it, which other processes can open. */
+        Allocation PLAIN = (device, bytes) -> {
+            DeviceAddress address = device.allocate(bytes, " for device programs");
+            return new Block(address, () -> JCudaDriver.cuMemFree(address));
+        };
+
+        Block allocate(CudaDevice device, long bytes);
+
+        /** @param free frees it and returns the driver's result */
+        record Block(DeviceAddress address, IntSupplier free) {}
+    }
+
+    private record Piece(CudaDevice device, Allocation.Block block, long bytes, boolean lines) {}
 
     private final Ranks ranks;
     private final Map<CudaDevice, CopyLane> lanes;
+    private final Allocation allocation;
     private final List<Piece> pieces = new ArrayList<>();
 
-    /** @param lanes copies to each device */
-    public OwnPieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes) {
+    /**
+     * @param lanes copies to each device
+     * @param allocation of the pieces
+     */
+    public OwnPieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes, Allocation allocation) {
         this.ranks = ranks;
         this.lanes = lanes;
+        this.allocation = allocation;
     }
 
     @Override
     public synchronized int add(int place, long bytes, boolean lines) {
         CudaDevice device = ranks.at(place);
-        DeviceAddress address = device.allocate(bytes, " for device programs");
-        pieces.add(new Piece(device, address, bytes, lines));
-        CopyLane.of(device, lanes).clear(address, bytes);
+        Allocation.Block block = allocation.allocate(device, bytes);
+        pieces.add(new Piece(device, block, bytes, lines));
+        CopyLane.of(device, lanes).clear(block.address(), bytes);
         return pieces.size() - 1;
     }
 
@@ -49,7 +69,7 @@ public final class OwnPieces implements ProgramPieces {
     }
 
     public synchronized long address(int piece) {
-        return pieces.get(piece).address().value();
+        return pieces.get(piece).block().address().value();
     }
 
     @Override
@@ -59,7 +79,7 @@ public final class OwnPieces implements ProgramPieces {
                 piece.device().enter();
                 Cuda.check(
                         JCudaDriver.cuMemsetD8Async(
-                                piece.address(), (byte) 0, piece.bytes(), streams.apply(piece.device())),
+                                piece.block().address(), (byte) 0, piece.bytes(), streams.apply(piece.device())),
                         "cuMemsetD8Async of lines on device " + piece.device().ordinal());
             }
         }
@@ -67,9 +87,8 @@ public final class OwnPieces implements ProgramPieces {
 
     @Override
     public synchronized List<Integer> free() {
-        List<Integer> results = pieces.stream()
-                .map(piece -> JCudaDriver.cuMemFree(piece.address()))
-                .toList();
+        List<Integer> results =
+                pieces.stream().map(piece -> piece.block().free().getAsInt()).toList();
         pieces.clear();
         return results;
     }

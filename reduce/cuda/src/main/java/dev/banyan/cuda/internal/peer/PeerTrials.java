@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Enables peer access and tries whether it works: where the IOMMU or PCIe access control redirects peer-to-peer
+ * Enables peer access and tries whether graphs can use it: where the IOMMU or PCIe access control redirects peer-to-peer
  * traffic, it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from it by a
  * kernel. No wait is longer than a deadline. After a late enabling or trial neither of its two devices is given
  * further peers: other calls of the driver there could wait without a deadline. What was found counts for the life of
@@ -32,9 +32,9 @@ import org.slf4j.LoggerFactory;
 public final class PeerTrials {
     private static final Logger LOG = LoggerFactory.getLogger(PeerTrials.class);
     /** Far more than 64 KiB take on a device that is busy with other collectives. */
-    private static final long MOST_NANOS = 2_000_000_000L;
+    static final long MOST_NANOS = 2_000_000_000L;
 
-    private static final String REDIRECTION_REMEDY =
+    static final String REDIRECTION_REMEDY =
             "turn off PCIe access control (ACS) and the IOMMU, or give the IOMMU the mode of pass-through";
 
     private record Pair(int from, int to) {}
@@ -118,13 +118,18 @@ public final class PeerTrials {
         }
     }
 
-    private static boolean isStuck(CudaDevice from, CudaDevice to) {
-        return STUCK_DEVICES.contains(from.ordinal()) || STUCK_DEVICES.contains(to.ordinal());
+    /** Returns whether an enabling or a trial was late on one of two devices. */
+    static boolean isStuck(CudaDevice from, CudaDevice to) {
+        synchronized (OUTCOMES) {
+            return STUCK_DEVICES.contains(from.ordinal()) || STUCK_DEVICES.contains(to.ordinal());
+        }
     }
 
-    private static void noteStuck(CudaDevice from, CudaDevice to, String trouble, String remedy) {
-        STUCK_DEVICES.add(from.ordinal());
-        STUCK_DEVICES.add(to.ordinal());
+    static void noteStuck(CudaDevice from, CudaDevice to, String trouble, String remedy) {
+        synchronized (OUTCOMES) {
+            STUCK_DEVICES.add(from.ordinal());
+            STUCK_DEVICES.add(to.ordinal());
+        }
         LOG.warn(
                 "peer access between devices {} and {} {}; data of these devices goes through the host's memory, which"
                         + " is slower, except to and from peers that were tried before; {}",

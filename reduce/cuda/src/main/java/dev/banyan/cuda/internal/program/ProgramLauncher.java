@@ -72,7 +72,7 @@ public final class ProgramLauncher implements Launcher {
         Lane(CudaDevice device, long timeoutNanos) {
             this.device = device;
             objects = new DriverObjects(device);
-            stream = objects.stream();
+            stream = objects.urgentStream();
             turns = new LaunchOrder.Turns(device, stream);
             HostBlock block = objects.pinned(ProgramStatus.controlBytes(MOST_BLOCKS));
             control = block.memory();
@@ -195,7 +195,10 @@ public final class ProgramLauncher implements Launcher {
         set = 1 - set;
         isSynchronized = synchronizes;
         try {
-            LaunchOrder.inOneOrder(launching::launchAll);
+            LaunchOrder.inOneOrder(() -> {
+                launching.launchAll();
+                end();
+            });
         } catch (RuntimeException | Error e) {
             stop();
             throw e;
@@ -290,10 +293,20 @@ public final class ProgramLauncher implements Launcher {
                     lane.device);
             checkReturned(d);
         }
-        lane.turns.end(Objects.requireNonNull(lane.ended), lane.name);
     }
 
-    /** Where a launch returns when its kernel has ended, the kernel waits in vain for those that come later. */
+    /**
+     * Records the events behind a launch once it has been made on all devices: as long as a kernel waits for one that
+     * has not been launched, any call for its device could wait for it, if another thread allocates memory there.
+     */
+    private void end() {
+        for (Lane lane : lanes) {
+            lane.device.enter();
+            lane.turns.end(Objects.requireNonNull(lane.ended), lane.name);
+        }
+    }
+
+    /** Names a launch that returned when its kernel had waited in vain for those of later launches. */
     private void checkReturned(int d) {
         Lane lane = lanes.get(d);
         if (lane.control.get(ValueLayout.JAVA_INT, ProgramStatus.ABORT) == 0) {

@@ -4,7 +4,7 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.memory.CopyLane;
 import dev.banyan.cuda.internal.memory.Ranks;
-import dev.banyan.cuda.internal.peer.PeerAccess;
+import dev.banyan.cuda.internal.peer.ProgramReach;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramTable;
@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 public final class ProgramPlanner {
     private final Ranks ranks;
     private final List<CudaDevice> devices;
-    private final PeerAccess peers;
+    private final ProgramReach peers;
     private final ProgramSizes sizes;
     private final ProgramMemory memory;
     private final DeviceTables tables;
@@ -45,7 +45,11 @@ public final class ProgramPlanner {
      * @param memory for flags and slots
      */
     public ProgramPlanner(
-            Ranks ranks, Map<CudaDevice, CopyLane> lanes, PeerAccess peers, ProgramSizes sizes, ProgramMemory memory) {
+            Ranks ranks,
+            Map<CudaDevice, CopyLane> lanes,
+            ProgramReach peers,
+            ProgramSizes sizes,
+            ProgramMemory memory) {
         this.ranks = ranks;
         tables = new DeviceTables(lanes);
         this.peers = peers;

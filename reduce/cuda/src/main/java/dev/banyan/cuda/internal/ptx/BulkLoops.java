@@ -80,6 +80,8 @@ final class BulkLoops {
         text.scope(() -> {
             String output = text.emit(WORD, "mov.u32", registers.firstOutput);
             text.place(loop);
+            // Most slices have one or two outputs; an unrolled loop would take registers and instructions for more.
+            text.emit(".pragma \"nounroll\"");
             store.accept(address(output, offset));
             text.emit("add.u32 " + output + ", " + output + ", " + ProgramRegisters.PLACE_STRIDE);
             text.branchIf(text.emit(PREDICATE, "setp.lt.u32", output, registers.outputsEnd), loop);

@@ -3,30 +3,89 @@ package dev.banyan.cuda.internal.ptx;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
+import dev.banyan.schedule.type.ReduceOp;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** Writes the move of a slice of plain data that combines all inputs, in their order, and stores to all outputs. */
 final class BulkReduction {
+    /** Numbers of inputs that have a loop of their own. */
+    private static final int[] UNROLLED_INPUTS = {2, 3, 4, 8};
+    /** Words of 16 bytes of 4-byte elements that a thread loads at once there; registers suffice for half of the others. */
+    private static final int WORDS_IN_FLIGHT = 8;
+
     private final PtxText text;
     private final ProgramRegisters registers;
+    private final Kernel.Program kernel;
+    private final String divisor;
     private final ElementCode code;
     private final BulkLoops loops;
-    /** 16-byte words of each input that a thread takes at once, so that registers suffice. */
-    private final int unrolled;
 
-    BulkReduction(PtxText text, ProgramRegisters registers, Element element, ElementCode code) {
+    /** @param divisor a register with the divisor of the loop */
+    BulkReduction(PtxText text, ProgramRegisters registers, Kernel.Program kernel, String divisor) {
         this.text = text;
         this.registers = registers;
-        this.code = code;
-        loops = new BulkLoops(text, registers, element);
-        unrolled = element.bytes() == 1 ? 1 : 2;
+        this.kernel = kernel;
+        this.divisor = divisor;
+        loops = new BulkLoops(text, registers, kernel.element());
+        code = ElementCode.of(text, kernel.op(), kernel.element(), divisor);
     }
 
     /** Emits the move, behind which it goes to a label. */
     void emit(String moved) {
-        text.scope(() -> loops.eachRound(unrolled, this::combineWords));
+        String general = text.label("general");
+        String rest = text.label("rest");
+        if (kernel.op() == ReduceOp.SUM && kernel.element().isFloating()) {
+            String less = text.emit(WORD, "sub.u32", divisor, 1);
+            String common = text.emit(WORD, "and.b32", divisor, less);
+            text.branchIf(text.emit(PREDICATE, "setp.ne.u32", common, 0), general);
+        }
+        for (int inputs : UNROLLED_INPUTS) {
+            String other = text.label("other_inputs");
+            String end = text.emit(WORD, "add.u32", registers.places, inputs * ProgramRegisters.PLACE_STRIDE);
+            text.branchIf(text.emit(PREDICATE, "setp.ne.u32", registers.firstOutput, end), other);
+            text.scope(() -> combineAllAtOnce(inputs));
+            text.emit("bra " + rest);
+            text.place(other);
+        }
+        text.place(general);
+        text.scope(() -> loops.eachRound(1, this::combineWords));
+        text.place(rest);
         text.scope(() -> loops.eachElement(moved, this::combineElement));
+    }
+
+    /** All inputs are on their way before the first ones are combined. The divisor is a power of two. */
+    private void combineAllAtOnce(int inputs) {
+        ElementCode scaling = ElementCode.scaling(text, kernel.op(), kernel.element(), divisor);
+        int most = kernel.element().bytes() == 4 ? WORDS_IN_FLIGHT : WORDS_IN_FLIGHT / 2;
+        int words = Math.clamp(most / inputs, 1, 2);
+        loops.eachRound(words, round -> {
+            List<List<List<String>>> loaded = new ArrayList<>();
+            for (int input = 0; input < inputs; input++) {
+                String from =
+                        loops.address(registers.places + "+" + input * ProgramRegisters.PLACE_STRIDE, round.offset());
+                List<List<String>> ofInput = new ArrayList<>();
+                for (int u = 0; u < words; u++) {
+                    List<String> word = scaling.words();
+                    scaling.load(round.guards().get(u), word, from, BulkLoops.WORDS_APART * u);
+                    ofInput.add(word);
+                }
+                loaded.add(ofInput);
+            }
+            List<List<String>> results = new ArrayList<>();
+            for (int u = 0; u < words; u++) {
+                List<String> accumulators = scaling.unpack(loaded.getFirst().get(u));
+                for (List<List<String>> ofInput : loaded.subList(1, inputs)) {
+                    scaling.combine(accumulators, ofInput.get(u));
+                }
+                results.add(scaling.pack(accumulators));
+            }
+            loops.eachOutput(round.offset(), to -> {
+                for (int u = 0; u < words; u++) {
+                    scaling.store(round.guards().get(u), to, BulkLoops.WORDS_APART * u, results.get(u));
+                }
+            });
+        });
     }
 
     /** Loads of the next input are on their way while an input is combined. */
@@ -52,14 +111,14 @@ final class BulkReduction {
         text.place(all);
         List<List<String>> results = accumulators.stream().map(code::pack).toList();
         loops.eachOutput(round.offset(), to -> {
-            for (int u = 0; u < unrolled; u++) {
+            for (int u = 0; u < results.size(); u++) {
                 code.store(round.guards().get(u), to, BulkLoops.WORDS_APART * u, results.get(u));
             }
         });
     }
 
     private List<List<String>> words() {
-        return IntStream.range(0, unrolled).mapToObj(u -> code.words()).toList();
+        return List.of(code.words());
     }
 
     /** Loads from the input whose place is at an address in shared memory, which then is that of the next place. */

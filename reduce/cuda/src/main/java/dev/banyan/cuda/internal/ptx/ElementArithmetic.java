@@ -8,18 +8,22 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.cuda.internal.ptx.PtxText.Register;
 import dev.banyan.schedule.type.ReduceOp;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
-/** Combines accumulators. */
+/** Combines accumulators, and divides them where the result is a mean. */
 final class ElementArithmetic {
     private final PtxText text;
     private final ReduceOp op;
     private final Register register;
     private final String suffix;
     private final boolean floating;
-    private final String divisor;
-    private final String divides;
+    /** Divides accumulators if there is something to divide by. */
+    private final Consumer<List<String>> finishing;
 
-    ElementArithmetic(PtxText text, ReduceOp op, Element element, String divisor) {
+    private ElementArithmetic(
+            PtxText text, ReduceOp op, Element element, Function<ElementArithmetic, Consumer<List<String>>> finishing) {
         this.text = text;
         this.op = op;
         floating = element.isFloating();
@@ -35,9 +39,47 @@ final class ElementArithmetic {
             case LONG -> "s64";
             default -> "s32";
         };
-        boolean mean = floating && op == ReduceOp.SUM;
-        this.divisor = mean ? text.emit(register, "cvt.rn." + suffix + ".u32", divisor) : "";
-        divides = mean ? text.emit(PREDICATE, "setp.ne.u32", divisor, 1) : "";
+        this.finishing = floating && op == ReduceOp.SUM ? finishing.apply(this) : _ -> {};
+    }
+
+    /**
+     * Returns what combines elements and divides by a number.
+     *
+     * @param divisor a register of 32 bits; only floating sums use it
+     */
+    static ElementArithmetic dividing(PtxText text, ReduceOp op, Element element, String divisor) {
+        return new ElementArithmetic(text, op, element, arithmetic -> arithmetic.division(divisor));
+    }
+
+    /** Returns the same for a divisor that is a power of two. */
+    static ElementArithmetic scaling(PtxText text, ReduceOp op, Element element, String divisor) {
+        return new ElementArithmetic(text, op, element, arithmetic -> arithmetic.scaling(divisor));
+    }
+
+    /** A predicate instead of the branch would always divide. */
+    private Consumer<List<String>> division(String divisor) {
+        String by = text.emit(register, "cvt.rn." + suffix + ".u32", divisor);
+        String divides = text.emit(PREDICATE, "setp.ne.u32", divisor, 1);
+        return accumulators -> {
+            String whole = text.label("whole");
+            text.branchUnless(divides, whole);
+            accumulators.forEach(
+                    accumulator -> text.emit("div.rn." + suffix + " " + accumulator + ", " + accumulator + ", " + by));
+            text.place(whole);
+        };
+    }
+
+    /** The product with the reciprocal of a power of two has the bits of the quotient. */
+    private Consumer<List<String>> scaling(String divisor) {
+        Register bits = register == FLOAT ? WORD : LONG;
+        String type = register == FLOAT ? "32" : "64";
+        String by = text.emit(register, "cvt.rn." + suffix + ".u32", divisor);
+        // The exponents of a power of two and of its reciprocal add up to twice the bias.
+        String twiceBias = register == FLOAT ? "0x7f000000" : "0x7fe0000000000000";
+        String whole = text.emit(bits, "mov.b" + type, by);
+        String reciprocal = text.emit(register, "mov.b" + type, text.emit(bits, "sub.s" + type, twiceBias, whole));
+        return accumulators -> accumulators.forEach(accumulator ->
+                text.emit("mul.rn." + suffix + " " + accumulator + ", " + accumulator + ", " + reciprocal));
     }
 
     Register register() {
@@ -74,11 +116,9 @@ final class ElementArithmetic {
         text.emit("selp." + suffix + " " + accumulator + ", " + nan + ", " + chosen + ", " + unordered);
     }
 
-    /** Divides an accumulator where the result is a mean. */
-    void finish(String accumulator) {
-        if (!divisor.isEmpty()) {
-            text.emit("@" + divides + " div.rn." + suffix + " " + accumulator + ", " + accumulator + ", " + divisor);
-        }
+    /** Divides accumulators where the result is a mean. */
+    void finish(List<String> accumulators) {
+        finishing.accept(accumulators);
     }
 
     private String key(String value) {

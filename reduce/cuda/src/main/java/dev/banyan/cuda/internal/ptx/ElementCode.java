@@ -56,6 +56,13 @@ sealed interface ElementCode permits PackedElements, WideElements {
     static ElementCode of(PtxText text, ReduceOp op, Element element, String divisor) {
         return element == Element.I128
                 ? new WideElements(text)
-                : new PackedElements(text, element, new ElementArithmetic(text, op, element, divisor));
+                : new PackedElements(text, element, ElementArithmetic.dividing(text, op, element, divisor));
+    }
+
+    /** Returns the same for a divisor that is a power of two. */
+    static ElementCode scaling(PtxText text, ReduceOp op, Element element, String divisor) {
+        return element == Element.I128
+                ? new WideElements(text)
+                : new PackedElements(text, element, ElementArithmetic.scaling(text, op, element, divisor));
     }
 }

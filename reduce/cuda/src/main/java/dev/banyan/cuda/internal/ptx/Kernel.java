@@ -92,6 +92,31 @@ public sealed interface Kernel {
         }
     }
 
+    /** Tries whether stores and flags reach another device, and its own reach this one. It has one block. */
+    record StoreTrial() implements Kernel {
+        /** Bytes that it stores; a multiple of 16 for each thread. */
+        public static final int DATA_BYTES = 64 << 10;
+        /** Offset in the control block of the value of the last trial that has begun. */
+        public static final int BEGUN = 0;
+        /** Offset in the control block of a word that ends the trial if it is not 0. */
+        public static final int ABORT = 8;
+
+        @Override
+        public String name() {
+            return "banyan_store_trial";
+        }
+
+        @Override
+        public String ptx() {
+            return new StoreTrialPtx().text(name());
+        }
+
+        @Override
+        public int bytesPerThread() {
+            return 16;
+        }
+    }
+
     /** Makes wide sums of integers. */
     record Widen(DataType type) implements Kernel {
         @Override

@@ -69,7 +69,7 @@ final class PackedElements implements ElementCode {
 
     @Override
     public List<String> pack(List<String> accumulators) {
-        accumulators.forEach(arithmetic::finish);
+        arithmetic.finish(accumulators);
         return IntStream.range(0, accumulators.size() / perRegister)
                 .mapToObj(w -> packed(accumulators.subList(perRegister * w, perRegister * (w + 1))))
                 .toList();
@@ -139,7 +139,7 @@ final class PackedElements implements ElementCode {
     @Override
     public List<String> packElement(List<String> accumulators) {
         String result = accumulators.getFirst();
-        arithmetic.finish(result);
+        arithmetic.finish(List.of(result));
         return List.of(
                 switch (element) {
                     case F16 -> text.emit(HALF, "cvt.rn.f16.f32", result);

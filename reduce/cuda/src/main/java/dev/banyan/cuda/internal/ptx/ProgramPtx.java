@@ -247,7 +247,10 @@ final class ProgramPtx {
         text.emit("add.u64 " + registers.flag + ", " + registers.base + ", " + offset);
     }
 
-    /** Waits in the first warp, a flag per lane. What was seen for an earlier slice need not be read again. */
+    /**
+     * Waits in the first warp, a flag per lane. What was seen for an earlier slice need not be read again. Loads acquire,
+     * as a fence behind them would also wait for the stores of the warp to other devices.
+     */
     private void await(WaitRegisters wait) {
         String poll = text.label("poll");
         String waited = text.label("waited");
@@ -258,7 +261,7 @@ final class ProgramPtx {
         String lacks = text.emit(PREDICATE, "setp.lt.u64", wait.seen, wanted);
         text.branchUnless(lacks, waited);
         String polls = stop.begin(poll);
-        text.emit("ld.relaxed.sys.global.u64 " + wait.seen + ", [" + wait.flag + "]");
+        text.emit("ld.acquire.sys.global.u64 " + wait.seen + ", [" + wait.flag + "]");
         text.branchIf(text.emit(PREDICATE, "setp.ge.u64", wait.seen, wanted), waited);
         stop.end(
                 poll,
@@ -268,7 +271,6 @@ final class ProgramPtx {
                 wanted);
         text.place(waited);
         text.emit("bar.warp.sync 0xffffffff");
-        text.emit("@" + lacks + " fence.acq_rel.sys");
     }
 
     /** Computes the addresses of a slice in the first warp, an input or output per lane. */
@@ -298,14 +300,16 @@ final class ProgramPtx {
         text.branchUnless(registers.copies, reduce);
         text.scope(() -> new BulkCopy(text, registers, kernel.element()).emit(moved));
         text.place(reduce);
-        text.scope(() -> new BulkReduction(text, registers, kernel.element(), code()).emit(moved));
+        text.scope(() -> new BulkReduction(text, registers, kernel, divisor()).emit(moved));
         text.place(lines);
-        text.scope(() -> new LineMove(text, registers, stop, kernel.element(), code()).emit(moved));
+        text.scope(() -> {
+            ElementCode code = ElementCode.of(text, kernel.op(), kernel.element(), divisor());
+            new LineMove(text, registers, stop, kernel.element(), code).emit(moved);
+        });
     }
 
-    private ElementCode code() {
-        String divisor = text.emit(WORD, "ld.shared.u32", field(40));
-        return ElementCode.of(text, kernel.op(), kernel.element(), divisor);
+    private String divisor() {
+        return text.emit(WORD, "ld.shared.u32", field(40));
     }
 
     // ---- The posting warp ----

@@ -1,7 +1,7 @@
 /**
  * The kernels as PTX text, and the layouts of the memory by which device programs talk to the host.
  *
- * <p>All but programs, and those with tables, are element-wise. Addresses are 64-bit and aligned to the element, {@code
+ * <p>All but programs, trials and those with tables are element-wise. Addresses are 64-bit and aligned to the element, {@code
  * count} is in elements; a thread takes elements in strides of the whole grid, so any grid does.
  *
  * <table>
@@ -20,6 +20,9 @@
  *     buffer31</td> <td>runs the loops of a {@linkplain ProgramTable table}, a block for each of its
  *     blocks, of 64 to 544 threads in warps, of which the last warp posts flags; reports in a {@linkplain
  *     ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
+ * <tr><td>banyan_store_trial</td><td>u64 source, u64 target, u64 flag, u64 received, u64 awaited, u64 seen, u64
+ *     control, u64 value</td> <td>one block stores the source to the target of another device, and the value to its flag;
+ *     when the awaited flag has the value, it copies what was received to what was seen</td></tr>
  * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 entries, u32 first, coefficients</td><td>values changed
  *     by their gradients; RULE sgd, sgd_momentum, adam, adam_w; TYPE f32, f64, f16, bf16</td></tr>
  * <tr><td>banyan_sum_STAGE_TYPE_BITS</td><td>table of values, codes and integers, u32 entries, s32 exponent for code

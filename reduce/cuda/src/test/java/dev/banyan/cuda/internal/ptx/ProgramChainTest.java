@@ -176,13 +176,11 @@ class ProgramChainTest {
 
     /** The defects that are planted into the kernel's text. */
     enum Defect {
-        NO_FENCE_AFTER_WAITING(
-                Protocol.BULK, "(bar\\.warp\\.sync 0xffffffff;\\s+)@%p\\d+ fence\\.acq_rel\\.sys;", "$1"),
+        WAITS_WITHOUT_ACQUIRE(Protocol.BULK, "ld\\.acquire\\.sys\\.global\\.u64", "ld.relaxed.sys.global.u64"),
+        WAITS_FOR_ITS_GPU(Protocol.BULK, "ld\\.acquire\\.sys\\.global\\.u64", "ld.acquire.gpu.global.u64"),
+        WAITS_FOR_ITS_BLOCK(Protocol.BULK, "ld\\.acquire\\.sys\\.global\\.u64", "ld.acquire.cta.global.u64"),
         NO_FENCE_BEFORE_POSTING(Protocol.BULK, "@%p\\d+ fence\\.acq_rel\\.sys;(\\s+@%p\\d+ st\\.relaxed)", "$1"),
-        WAITS_FENCE_FOR_ITS_GPU(
-                Protocol.BULK, "(bar\\.warp\\.sync 0xffffffff;\\s+@%p\\d+ fence\\.acq_rel\\.)sys", "$1gpu"),
         POSTS_FENCE_FOR_ITS_GPU(Protocol.BULK, "(@%p\\d+ fence\\.acq_rel\\.)sys(;\\s+@%p\\d+ st\\.relaxed)", "$1gpu$2"),
-        WAITS_FOR_ITS_GPU(Protocol.BULK, "ld\\.relaxed\\.sys\\.global\\.u64", "ld.relaxed.gpu.global.u64"),
         POSTS_FOR_ITS_GPU(Protocol.BULK, "(@%p\\d+ st\\.relaxed\\.)sys(\\.global\\.u64)", "$1gpu$2"),
         POSTS_BEFORE_THE_BARRIER(Protocol.BULK, "(\\$post_slice\\d+:\\s+)((?:.*\\n){3})((?:.*\\n){3})", "$1$3$2"),
         ONE_FLAG_OF_A_LINE(

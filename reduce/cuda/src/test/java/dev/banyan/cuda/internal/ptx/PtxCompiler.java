@@ -27,12 +27,28 @@ final class PtxCompiler {
     private PtxCompiler() {}
 
     /**
-     * What the compiler made of a kernel.
+     * A kernel as the compiler made it.
      *
      * @param registers of a thread
      * @param spilled bytes that a thread stores for want of registers
      */
     record Compiled(int registers, int spilled) {}
+
+    /** Compiles a kernel by JCuda's library to machine code. */
+    static Sass sass(Kernel kernel, int architecture) {
+        byte[] text = (kernel.ptx() + "\0").getBytes(StandardCharsets.US_ASCII);
+        nvPTXCompilerHandle compiler = new nvPTXCompilerHandle();
+        check(JNvPTXCompiler.nvPTXCompilerCreate(compiler, text.length, text), compiler);
+        check(
+                JNvPTXCompiler.nvPTXCompilerCompile(compiler, 1, new String[] {"--gpu-name=sm_" + architecture}),
+                compiler);
+        long[] size = new long[1];
+        check(JNvPTXCompiler.nvPTXCompilerGetCompiledProgramSize(compiler, size), compiler);
+        byte[] code = new byte[(int) size[0]];
+        check(JNvPTXCompiler.nvPTXCompilerGetCompiledProgram(compiler, code), compiler);
+        check(JNvPTXCompiler.nvPTXCompilerDestroy(compiler), compiler);
+        return Sass.of(code);
+    }
 
     static void load() throws IOException {
         CudaLibrary.withOwnDirectory(() -> JNvPTXCompiler.setExceptionsEnabled(false));

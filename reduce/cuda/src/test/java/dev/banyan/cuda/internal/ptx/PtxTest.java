@@ -9,12 +9,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -27,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Every kernel is compiled by NVIDIA's compilers, which need no GPU; a spilled register is an error. The emulated GPUs run
+ * Every kernel is compiled by NVIDIA's compilers, which need no GPU; programs may not spill registers. The emulated GPUs run
  * as many blocks at once as real ones, as they know the registers of programs from a table, which is compared here: of
  * sm_70 with JCuda's compiler, as CUDA 13 has none for it, and of the others with ptxas of CUDA 13, where it is found.
  */
@@ -35,9 +36,8 @@ class PtxTest {
     /** The architectures of the emulator's table of registers. */
     private static final List<Integer> ARCHITECTURES = List.of(70, 80, 90, 100);
 
-    /** Their minima and maxima spill 24 bytes on sm_90. */
-    private static final Set<String> SPILLING = Set.of(
-            "banyan_program_max_bf16", "banyan_program_max_f16", "banyan_program_min_bf16", "banyan_program_min_f16");
+    /** In the loop of a sum of two inputs. */
+    private static final int MOST_INSTRUCTIONS = 110;
 
     private static final Pattern ROW = Pattern.compile("\\{\"(\\w+)\", \\{(\\d+), (\\d+), (\\d+), (\\d+)}},");
 
@@ -77,6 +77,36 @@ class PtxTest {
         compile(some, architecture);
     }
 
+    /** By loops of their own for 2, 3, 4 and 8 inputs; two words of each input at once, but one of eight. */
+    @ParameterizedTest
+    @ValueSource(ints = {70, 80, 90})
+    void sumsLoadAllInputsBeforeTheyAdd(int architecture) {
+        String code = PtxCompiler.sass(new Kernel.Program(ReduceOp.SUM, Element.F32), architecture)
+                .operations();
+        String accesses = code.replaceAll("[.B]", "");
+        assertThat(accesses).contains("LLLL" + "A".repeat(8) + "S");
+        assertThat(accesses).contains("LLLLLL" + "A".repeat(16) + "S");
+        assertThat(accesses).contains("LLLLLLLL" + "A".repeat(24) + "S");
+        assertThat(accesses).contains("LLLLLLLL" + "A".repeat(28) + "S");
+        // From the branch out of the loop to the branch back, behind that of the loop over outputs.
+        Matcher loop = Pattern.compile("B([^BLAS]*(L\\.*){4}(A\\.*){8}(S\\.*){2}B[^BS]*B[^BS]*)B")
+                .matcher(code);
+        assertThat(loop.find()).isTrue();
+        assertThat(loop.group(1)).hasSizeLessThanOrEqualTo(MOST_INSTRUCTIONS);
+    }
+
+    /** ptxas of another release may allot other registers; no release spills any of these. */
+    @Tag("soak")
+    @ParameterizedTest
+    @ValueSource(ints = {75, 80, 86, 89, 90, 100, 120})
+    void programsSpillNothingByPtxas(int architecture) throws IOException {
+        Optional<Path> ptxas = PtxCompiler.ptxas();
+        if (ptxas.isPresent()) {
+            PtxCompiler.compile(ptxas.get(), programs(), architecture)
+                    .forEach((name, one) -> assertThat(one.spilled()).as(name).isZero());
+        }
+    }
+
     @Test
     void emulatedGpusKnowTheRegistersOfPrograms() throws IOException {
         List<Kernel> sums = Stream.of(Element.F32, Element.BF16)
@@ -92,6 +122,30 @@ class PtxTest {
     @Test
     void emulatedGpusKnowTheRegistersOfAllPrograms() throws IOException {
         checkRegisters(programs());
+    }
+
+    @Test
+    void theDocumentNamesTheRegisters() throws IOException {
+        Map<String, List<List<Integer>>> ofType = new TreeMap<>();
+        registers()
+                .forEach((name, registers) -> ofType.computeIfAbsent(
+                                name.substring(name.lastIndexOf('_') + 1), _ -> new ArrayList<>())
+                        .add(registers));
+        String document = Files.readString(emulator().resolve("../../docs/gpu.md"));
+        ofType.forEach((type, rows) -> {
+            String cells = IntStream.range(0, ARCHITECTURES.size())
+                    .mapToObj(a -> {
+                        IntSummaryStatistics of =
+                                rows.stream().mapToInt(row -> row.get(a)).summaryStatistics();
+                        return of.getMin() == of.getMax() ? "" + of.getMin() : of.getMin() + " to " + of.getMax();
+                    })
+                    .collect(Collectors.joining(" | "));
+            assertThat(document).contains("| " + type + " | " + cells + " |\n");
+        });
+    }
+
+    private static Path emulator() {
+        return Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")));
     }
 
     private static void checkRegisters(List<Kernel> kernels) throws IOException {
@@ -122,8 +176,7 @@ class PtxTest {
 
     /** Returns the registers of a thread of each program, for each architecture, by the emulator's table. */
     private static Map<String, List<Integer>> registers() throws IOException {
-        Path table = Path.of(Objects.requireNonNull(System.getProperty("banyan.cuda.emulator")))
-                .resolve("src/main/native/registers.inc");
+        Path table = emulator().resolve("src/main/native/registers.inc");
         Map<String, List<Integer>> registers = new TreeMap<>();
         ROW.matcher(Files.readString(table))
                 .results()
@@ -146,7 +199,7 @@ class PtxTest {
     private static void compile(List<Kernel> kernels, int architecture) {
         Map<String, PtxCompiler.Compiled> compiled = PtxCompiler.compile(kernels, architecture);
         assertThat(compiled).hasSize(kernels.size());
-        compiled.keySet().removeIf(name -> architecture == 90 && SPILLING.contains(name));
+        compiled.keySet().removeIf(name -> !name.startsWith("banyan_program"));
         compiled.forEach((name, one) -> assertThat(one.spilled()).as(name).isZero());
     }
 

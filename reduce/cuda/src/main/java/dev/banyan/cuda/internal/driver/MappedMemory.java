@@ -1,0 +1,129 @@
+package dev.banyan.cuda.internal.driver;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.List;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUmemAccess_flags;
+import jcuda.driver.CUmemAllocationProp;
+import jcuda.driver.CUmemAllocationType;
+import jcuda.driver.CUmemGenericAllocationHandle;
+import jcuda.driver.CUmemLocation;
+import jcuda.driver.CUmemLocationType;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Memory of a device that is open to some other devices. Enabled peer access (cuCtxEnablePeerAccess) would open all
+ * allocations of both contexts to each other, so that any of them, and any module that is loaded, may wait for kernels
+ * of both devices, and hold up their launches: kernels that wait for each other would then wait for ever.
+ */
+public final class MappedMemory {
+    /** Memory is mapped in multiples of so many bytes. */
+    private static final long GRANULE = 2 << 20;
+
+    private final DeviceAddress address = new DeviceAddress();
+    private final long bytes;
+
+    /**
+     * Allocates memory. The calling thread's driver calls then go to its device.
+     *
+     * @param owner the device whose memory it is
+     * @param least bytes that it has at least
+     * @param viewers the devices that it is open to, the owner among them
+     */
+    public MappedMemory(CudaDevice owner, long least, List<CudaDevice> viewers) {
+        bytes = Math.ceilDiv(least, GRANULE) * GRANULE;
+        owner.enter();
+        String where = " of " + bytes + " bytes for device programs on device " + owner.ordinal();
+        CUmemAllocationProp properties = new CUmemAllocationProp();
+        properties.type = CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location = new CUmemLocation(CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, owner.ordinal());
+        CUmemGenericAllocationHandle memory = new CUmemGenericAllocationHandle();
+        Cuda.check(JCudaDriver.cuMemCreate(memory, bytes, properties, 0), "cuMemCreate" + where);
+        boolean isMapped = false;
+        try {
+            Cuda.check(
+                    JCudaDriver.cuMemAddressReserve(address, bytes, 0, new CUdeviceptr(), 0),
+                    "cuMemAddressReserve" + where);
+            Cuda.check(JCudaDriver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap" + where);
+            isMapped = true;
+            Cuda.check(setAccess(viewers), "cuMemSetAccess" + where);
+        } catch (Throwable e) {
+            if (isMapped) {
+                JCudaDriver.cuMemUnmap(address, bytes);
+            }
+            if (address.value() != 0) {
+                JCudaDriver.cuMemAddressFree(address, bytes);
+            }
+            throw e;
+        } finally {
+            // The mapping keeps the memory.
+            JCudaDriver.cuMemRelease(memory);
+        }
+    }
+
+    /** Returns whether a device's memory can be mapped. */
+    public static boolean isSupported(CudaDevice device) {
+        return device.attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;
+    }
+
+    public DeviceAddress address() {
+        return address;
+    }
+
+    public long bytes() {
+        return bytes;
+    }
+
+    /** JCuda's binding of the function passes other locations than it is given. */
+    private int setAccess(List<CudaDevice> viewers) {
+        try (Arena arena = Arena.ofConfined()) {
+            // CUmemAccessDesc: the type and the number of the location, and the flags.
+            MemorySegment access = arena.allocate(ValueLayout.JAVA_INT, 3L * viewers.size());
+            for (int v = 0; v < viewers.size(); v++) {
+                access.setAtIndex(ValueLayout.JAVA_INT, 3L * v, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
+                access.setAtIndex(
+                        ValueLayout.JAVA_INT, 3L * v + 1, viewers.get(v).ordinal());
+                access.setAtIndex(
+                        ValueLayout.JAVA_INT, 3L * v + 2, CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+            }
+            return (int) Symbols.SET_ACCESS.invokeExact(address.value(), bytes, access, (long) viewers.size());
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException("cuMemSetAccess throws nothing", e);
+        }
+    }
+
+    /** Frees the memory, which nothing uses any more, and returns the driver's result. */
+    public int free() {
+        int unmapped = JCudaDriver.cuMemUnmap(address, bytes);
+        int freed = JCudaDriver.cuMemAddressFree(address, bytes);
+        return unmapped == CUresult.CUDA_SUCCESS ? freed : unmapped;
+    }
+
+    private static final class Symbols {
+        static final MethodHandle SET_ACCESS = setAccess();
+
+        @SuppressWarnings("restricted")
+        private static MethodHandle setAccess() {
+            return Linker.nativeLinker()
+                    .downcallHandle(
+                            SymbolLookup.libraryLookup(CudaLibrary.DRIVER, Arena.global())
+                                    .findOrThrow("cuMemSetAccess"),
+                            FunctionDescriptor.of(
+                                    ValueLayout.JAVA_INT,
+                                    ValueLayout.JAVA_LONG,
+                                    ValueLayout.JAVA_LONG,
+                                    ValueLayout.ADDRESS,
+                                    ValueLayout.JAVA_LONG));
+        }
+    }
+}
