@@ -1,8 +1,8 @@
 /**
  * The kernels as PTX text, and the layouts of the memory by which device programs talk to the host.
  *
- * <p>All but programs, trials and those with tables are element-wise. Addresses are 64-bit and aligned to the element, {@code
- * count} is in elements; a thread takes elements in strides of the whole grid, so any grid does.
+ * <p>All but programs, trials and those with tables are element-wise. Addresses are 64-bit and aligned to the element,
+ * {@code count} is in elements; a thread takes elements in strides of the whole grid, so any grid does.
  *
  * <table>
  * <caption>Names and parameters</caption>
