@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -322,8 +323,8 @@ class ReadSweepsTest {
         NCCL_SHM_DISABLE set by environment to 1;Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0 | since NCCL_SHM_DISABLE=1 is set: unset it
         Channel 00/0 : 0[0] -> 1[1] via NET/IB/0 | as between containers that do not share /dev/shm
         NVLS multicast support is not available on dev 0 | By the log NCCL cannot reduce in the switch
-        NCCL_NVLS_ENABLE set by environment to 0 | By the log NCCL_NVLS_ENABLE=0 is set
-        NCCL_PROTO set by environment to LL | By the log NCCL_PROTO=LL is set, for calls of all sizes: unset it
+        NCCL_NVLS_ENABLE set by environment to 0 | By the log or the command NCCL_NVLS_ENABLE=0 is set
+        NCCL_PROTO set by environment to LL | By the log or the command NCCL_PROTO=LL is set, for calls of all sizes: unset it
         """)
     void causesInTheLogComeFirstAndAlone(String log, String cause) throws IOException {
         String lines = "NCCL version 2.21.5+cuda12.4\n"
@@ -339,6 +340,21 @@ class ReadSweepsTest {
                 .startsWith("By the log ")
                 .contains(cause);
         assertThat(out).doesNotContain("a guess");
+    }
+
+    @Test
+    void settingsOfTheCommandAreCauses() throws IOException {
+        for (String command : List.of(
+                "$ mpirun -np 8 -x NCCL_DEBUG=WARN -x NCCL_ALGO=Ring \\\n  ./build/all_reduce_perf -b 1M\n",
+                "$ NCCL_ALGO=Ring NCCL_DEBUG=WARN ./build/all_reduce_perf -b 1M -g 8\n",
+                "export NCCL_ALGO=Ring\n")) {
+            Path sweep = file(command + HEADING + ROWS);
+            assertThat(diagnosed(sweep, "--machine dgx-h100")).contains("command NCCL_ALGO=Ring is set");
+            assertThat(diagnosed(file("# " + command + HEADING + ROWS), "--machine dgx-h100"))
+                    .doesNotContain("is set");
+            String two = command + HEADING + ROWS + HEADING + ROWS;
+            assertThat(diagnosed(file(two), "--machine dgx-h100")).doesNotContain("is set");
+        }
     }
 
     @Test

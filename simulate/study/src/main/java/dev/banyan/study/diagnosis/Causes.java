@@ -62,7 +62,8 @@ final class Causes {
         boolean expectsReduction = measured.compared().rows().stream()
                 .anyMatch(row -> row.predicted().protocol() == Protocol.NVLS);
         if (expectsReduction && "0".equals(log.settings().get("NCCL_NVLS_ENABLE"))) {
-            causes.add("By the log NCCL_NVLS_ENABLE=0 is set, which keeps NCCL from reducing in the switch: unset it");
+            causes.add("By the log or the command NCCL_NVLS_ENABLE=0 is set, which keeps NCCL from reducing in the"
+                    + " switch: unset it");
         } else if (expectsReduction && !log.nvls().orElse(true)) {
             causes.add("By the log NCCL cannot reduce in the switch (NVLS multicast is not available), although the"
                     + " switch can: see whether the fabric manager runs and IMEX or the hypervisor allow multicast");
@@ -70,7 +71,8 @@ final class Causes {
         for (String name : List.of("NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_NCHANNELS", "NCCL_NTHREADS")) {
             String value = log.settings().get(name);
             if (value != null) {
-                causes.add("By the log " + name + "=" + value + " is set, for calls of all sizes: unset it");
+                causes.add("By the log or the command " + name + "=" + value
+                        + " is set, for calls of all sizes: unset it");
             }
         }
     }

@@ -33,6 +33,11 @@ public final class NcclLogReader {
 
     private static final Pattern SETTING =
             Pattern.compile("\\b(NCCL_[A-Z0-9_]+) set (?:by environment )?to '?([^\\s'.]+(?:\\.[^\\s'.]+)*)'?");
+    /** {@code mpirun -x NCCL_ALGO=Ring}, {@code export NCCL_ALGO=Ring} and {@code NCCL_ALGO=Ring ./all_reduce_perf}. */
+    private static final Pattern COMMAND =
+            Pattern.compile("(?:^|\\s)(?:-x|-e|--env|export) +(NCCL_[A-Z0-9_]+)=([^\\s'\"\\\\;]+)"
+                    + "|(?:^|\\s)(NCCL_[A-Z0-9_]+)=([^\\s'\"\\\\;]+)(?=(?: +[A-Z0-9_]+=\\S+)*+ +\\S*_perf\\b)");
+
     private static final Pattern DISABLED =
             Pattern.compile("P2P is disabled between (?:NVLINK )?connected GPUs (\\d+) and (\\d+)");
     private static final Pattern NO_NVLS = Pattern.compile("NVLS multicast support is not available");
@@ -67,11 +72,17 @@ public final class NcclLogReader {
         return new NcclLogReader().log(Lines.read(file));
     }
 
-    /** Returns the log that stands among the lines of a sweep; empty if the file holds none. */
+    /**
+     * Returns the log that stands among the lines of a sweep, with what its command sets where the file holds one sweep;
+     * empty if the file holds neither.
+     */
     public static Optional<NcclLog> find(Path sweep) {
         Lines lines = Lines.read(sweep);
         NcclLogReader reader = new NcclLogReader();
         lines.lines().stream().filter(line -> line.contains("NCCL INFO")).forEach(reader::line);
+        if (lines.lines().stream().filter(line -> line.contains("algbw")).count() == 1) {
+            lines.lines().stream().filter(line -> !line.startsWith("#")).forEach(reader::command);
+        }
         return reader.isEmpty() ? Optional.empty() : Optional.of(reader.log(lines));
     }
 
@@ -109,6 +120,14 @@ public final class NcclLogReader {
                 && hops.isEmpty()
                 && settings.isEmpty()
                 && disabled.isEmpty();
+    }
+
+    private void command(String line) {
+        Matcher found = COMMAND.matcher(line);
+        while (found.find()) {
+            boolean isOption = found.group(1) != null;
+            settings.putIfAbsent(found.group(isOption ? 1 : 3), found.group(isOption ? 2 : 4));
+        }
     }
 
     private void line(String line) {
