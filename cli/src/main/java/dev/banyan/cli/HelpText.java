@@ -37,6 +37,9 @@ final class HelpText {
         sections.put(
                 UsageMessageSpec.SECTION_KEY_COMMAND_LIST,
                 help -> help.commandSpec().parent() == null ? grouped(help, groups) : help.commandList());
+        sections.put(
+                UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING,
+                help -> help.commandSpec().parent() == null ? "" : help.commandListHeading());
         command.setHelpSectionMap(sections);
     }
 

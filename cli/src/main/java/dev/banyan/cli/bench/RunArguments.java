@@ -62,7 +62,7 @@ final class RunArguments extends OptionGroup {
     }
 
     /**
-     * How measured calls are run.
+     * The repetitions and the check of measured calls.
      *
      * @param repeats how often
      * @param checked whether every element is checked against the reference

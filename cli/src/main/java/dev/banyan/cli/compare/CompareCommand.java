@@ -34,10 +34,10 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "multi-tree: one balanced binary tree per device, by the generator in parentheses.",
+            "multi-tree: a balanced binary tree for each device, by the generator named.",
             "packing: trees packed into the links. ring (best set): the best set of rings,",
-            "each used both ways, over all links where NVLink or xGMI has no ring; of these",
-            "--algorithm ring of other commands runs one. star: all to one device and back.",
+            "each used both ways, over all links where NVLink or xGMI has no ring; other",
+            "commands' --algorithm ring is a single one. star: all to one device and back.",
             "nccl: the simulator's model of NCCL, at a size at which latencies vanish.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
             "time: the least time to build the trees, warm.",
