@@ -98,7 +98,7 @@ public final class StoreTrials implements ProgramReach {
     public void tryAll() {
         for (int rank = 0; rank < ranks.size(); rank++) {
             for (int other = 0; other < rank; other++) {
-                var _ = reaches(rank, other);
+                var _ = reaches(other, rank);
             }
         }
     }
