@@ -112,7 +112,7 @@ class GpuDayTest {
         assertThat(profile.get(Constant.PROGRAM_FLAG_US)).isEqualTo(2.5);
         assertThat(profile.get(Constant.PROGRAM_STORE_FRACTION)).isEqualTo(0.9);
         assertThat(profile.fastest().get(Constant.PROGRAM_FLAG_US)).isEqualTo(2.5);
-        assertThat(profile.fastest().get(Constant.PROGRAM_SLICE_US)).isEqualTo(0.1);
+        assertThat(profile.fastest().get(Constant.PROGRAM_SLICE_US)).isEqualTo(0.3);
         assertThat(profile.source(Constant.PCIE_QUEUEING)).startsWith("not measured; taken from pcie: assumed");
         assertThat(run.out())
                 .contains("# collectiveUs: 10 (assumed, a graph launch and its end; not measured) is replaced by 8 (")

@@ -84,7 +84,7 @@ class GpuProcessTest {
         assertThat(selftest.status()).as(selftest.err()).isZero();
         assertThat(selftest.err())
                 .containsOnlyOnce("peer access")
-                .contains("does not work (copies or loads do not end); data of these devices goes through the host");
+                .contains("does not work (stores of kernels do not end); data of these devices goes through the host");
     }
 
     @Test

@@ -231,7 +231,7 @@ class ProgramSimulatorTest {
     void largeCallsReachNineTenthsOfTheBoundOnP3() {
         Setup setup = Setup.of("p3.16xlarge");
         Profile profile = setup.costs().profile();
-        long bytes = 64 << 20;
+        long bytes = 256 << 20;
         double bound =
                 AllReduceBound.of(Network.of(preset("p3.16xlarge"))).gbs().doubleValue();
         double links = profile.efficiency(Link.Kind.NVLINK) * profile.get(Constant.PROGRAM_STORE_FRACTION);

@@ -94,11 +94,13 @@ public final class StoreTrials implements ProgramReach {
         return can[0] != 0;
     }
 
-    /** Tries all pairs that are not known, as long as the devices have little to do. */
+    /** Tries all pairs that are not known, up to one that other work keeps from being tried. */
     public void tryAll() {
         for (int rank = 0; rank < ranks.size(); rank++) {
             for (int other = 0; other < rank; other++) {
-                var _ = reaches(rank, other);
+                if (!reaches(other, rank) && isBusy()) {
+                    return;
+                }
             }
         }
     }
