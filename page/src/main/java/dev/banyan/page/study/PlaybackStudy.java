@@ -15,6 +15,7 @@ import dev.banyan.simulate.SimulationListener;
 import dev.banyan.simulate.Simulator;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -111,7 +112,10 @@ final class PlaybackStudy implements SimulationListener {
                         new Way(transfer.chunk(), transfer.step(), transfer.from(), transfer.arcs()),
                         _ -> new ArrayList<>())
                 .add(transfer));
-        int perShown = Math.ceilDiv(transfers.size(), MOST_TRANSFERS);
+        int perShown = 1;
+        while (shown(byWay.values(), perShown) > MOST_TRANSFERS) {
+            perShown++;
+        }
         transfers.clear();
         for (List<Transfer> slices : byWay.values()) {
             for (int first = 0; first < slices.size(); first += perShown) {
@@ -130,6 +134,12 @@ final class PlaybackStudy implements SimulationListener {
                         last.arrivalUs() * scale));
             }
         }
+    }
+
+    private static long shown(Collection<List<Transfer>> ways, int perShown) {
+        return ways.stream()
+                .mapToLong(slices -> Math.ceilDiv(slices.size(), perShown))
+                .sum();
     }
 
     private static long longestChunk(Schedule schedule) {

@@ -313,7 +313,8 @@ public record SweepDiagnosis(
                 String times = Numbers.format("%.1f", ratio);
                 return measured.isModelOfClass()
                         ? "NCCL is " + times + " times as slow as " + way + " here"
-                        : "NCCL takes " + times + " times as long, but the model's constants are of other GPUs or links,"
+                        : "NCCL takes " + times
+                                + " times as long, but the model's constants are of other GPUs or links,"
                                 + " so that this alone shows no fault";
             }
             if (ratio < 1 / EXPECTED) {
