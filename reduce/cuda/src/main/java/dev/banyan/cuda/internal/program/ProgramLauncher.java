@@ -7,7 +7,7 @@ import dev.banyan.cuda.internal.driver.DriverObjects;
 import dev.banyan.cuda.internal.driver.DriverStream;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.LaunchParameters;
-import dev.banyan.cuda.internal.launch.LaunchOrder;
+import dev.banyan.cuda.internal.driver.LaunchOrder;
 import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.launch.LaunchThreads;
 import dev.banyan.cuda.internal.launch.Launcher;

@@ -1,7 +1,5 @@
-package dev.banyan.cuda.internal.launch;
+package dev.banyan.cuda.internal.driver;
 
-import dev.banyan.cuda.internal.driver.Cuda;
-import dev.banyan.cuda.internal.driver.CudaDevice;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
