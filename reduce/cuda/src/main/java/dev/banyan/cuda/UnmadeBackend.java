@@ -12,6 +12,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import jcuda.driver.CUresult;
 
@@ -25,6 +26,8 @@ import jcuda.driver.CUresult;
 final class UnmadeBackend {
     /** Backends that have not been freed. */
     private static final Set<UnmadeBackend> KEPT = new LinkedHashSet<>();
+    /** Ends of what is being freed. */
+    private static final Set<CompletableFuture<Void>> FREEING = ConcurrentHashMap.newKeySet();
 
     private final List<CudaDevice> devices;
     private final List<CopyLane> lanes;
@@ -76,12 +79,18 @@ final class UnmadeBackend {
         }
         for (UnmadeBackend backend : idle) {
             CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
+            FREEING.add(freed);
+            var _ = freed.whenComplete((_, _) -> FREEING.remove(freed));
             Waiting.whileBusy(() -> !freed.isDone(), backend.clock, backend.timeoutNanos);
         }
     }
 
-    /** Forgets all, for tests that play a new process. */
+    /** Forgets all when none is being freed, for tests that play a new process. */
     static void forgetAll() {
+        for (CompletableFuture<Void> freed : FREEING) {
+            // The end of the process that was played makes calls of the driver fail.
+            var _ = freed.exceptionally(_ -> null).join();
+        }
         synchronized (KEPT) {
             KEPT.clear();
         }
