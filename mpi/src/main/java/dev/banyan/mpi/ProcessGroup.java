@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Results</b> are the same bits on all processes, and from run to run of the same world. With
  * BANYAN_REPRODUCIBLE=1 sums and means of floats depend on the numbers alone, whatever the number of processes, as
- * {@link ReproducibleSum} defines them; other operations are as ever.
+ * {@link ReproducibleSum} defines them.
  *
  * <p><b>Failures.</b> A call that does not end within BANYAN_TIMEOUT_MS fails with a
  * {@link dev.banyan.reduce.backend.CollectiveTimeoutException}, and a call that MPI rejects with an

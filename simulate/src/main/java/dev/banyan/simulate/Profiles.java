@@ -100,7 +100,7 @@ public final class Profiles {
         return isLikeSwitched && machine.devices().stream().allMatch(device -> isOfClass(name, device.attributes()));
     }
 
-    /** Returns the same for NVIDIA's GPUs of a compute capability, e.g. 90; 0 is any. */
+    /** Returns whether a machine's profile is of NVIDIA's GPUs of a compute capability, e.g. 90; 0 is any. */
     public static boolean isOfClass(Machine machine, int capability) {
         return isOfClass(nameFor(machine), capability);
     }

@@ -102,7 +102,7 @@ final class PlaybackStudy implements SimulationListener {
     private record Way(int chunk, int step, int from, List<Integer> arcs) {}
 
     /**
-     * Shows so many successive slices on the same way as one that few enough remain.
+     * Shows so many successive slices on the same way as one that few enough remain, or one of each way.
      *
      * @param scale factor of times
      */
@@ -113,7 +113,7 @@ final class PlaybackStudy implements SimulationListener {
                         _ -> new ArrayList<>())
                 .add(transfer));
         int perShown = 1;
-        while (shown(byWay.values(), perShown) > MOST_TRANSFERS) {
+        while (shown(byWay.values(), perShown) > Math.max(MOST_TRANSFERS, byWay.size())) {
             perShown++;
         }
         transfers.clear();

@@ -2,6 +2,7 @@ package dev.banyan.reduce;
 
 import dev.banyan.reduce.backend.Completion;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +12,7 @@ final class AllEnded implements Completion {
     /** The parts that have begun and not ended, and one for what starts them. */
     private final AtomicInteger running = new AtomicInteger(1);
 
-    private volatile @Nullable Throwable first;
+    private final AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
 
     AllEnded(Completion whole) {
         this.whole = whole;
@@ -19,7 +20,7 @@ final class AllEnded implements Completion {
 
     /** Starts a part unless one has failed. When all are started, {@link #ended} with null follows once. */
     void begin(Consumer<Completion> part) {
-        if (first != null) {
+        if (first.get() != null) {
             return;
         }
         running.incrementAndGet();
@@ -33,11 +34,9 @@ final class AllEnded implements Completion {
 
     @Override
     public void ended(@Nullable Throwable failure) {
-        if (first == null) {
-            first = failure;
-        }
+        first.compareAndSet(null, failure);
         if (running.decrementAndGet() == 0) {
-            whole.ended(first);
+            whole.ended(first.get());
         }
     }
 }

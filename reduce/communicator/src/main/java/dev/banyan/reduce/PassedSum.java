@@ -62,19 +62,24 @@ final class PassedSum implements Executable {
                         .schedule(),
                 DataType.U8,
                 ReduceOp.MAX);
-        total = backend.prepare(
-                planner.plan(
-                                new CollectiveRequest(
-                                        request.collective(),
-                                        request.root(),
-                                        request.count(),
-                                        sum.integers().bytes(),
-                                        true,
-                                        chunkBytes),
-                                hint)
-                        .schedule(),
-                sum.integers(),
-                ReduceOp.SUM);
+        try {
+            total = backend.prepare(
+                    planner.plan(
+                                    new CollectiveRequest(
+                                            request.collective(),
+                                            request.root(),
+                                            request.count(),
+                                            sum.integers().bytes(),
+                                            true,
+                                            chunkBytes),
+                                    hint)
+                            .schedule(),
+                    sum.integers(),
+                    ReduceOp.SUM);
+        } catch (Throwable e) {
+            greatest.close();
+            throw e;
+        }
     }
 
     /** Returns how many numbers each rank gives. */
@@ -163,6 +168,15 @@ final class PassedSum implements Executable {
                             request.count());
                 })
                 .toList();
+    }
+
+    /** Allocates the memory of a sum that runs alone. */
+    @Override
+    public void warmUp() {
+        memory.codes(codeBytes());
+        memory.integers(integerBytes());
+        greatest.warmUp();
+        total.warmUp();
     }
 
     @Override

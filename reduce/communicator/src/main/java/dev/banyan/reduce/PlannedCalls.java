@@ -155,19 +155,22 @@ final class PlannedCalls implements AutoCloseable {
                     if (call instanceof Run run && run.executable() instanceof PassedSum sum) {
                         sums = run.startWith(sums, sum, all);
                     } else {
-                        startIfAny(sums);
+                        startIfAny(sums, all);
                         sums = null;
                         all.begin(call::start);
                     }
                 }
-                startIfAny(sums);
+                startIfAny(sums, all);
             }
             all.ended(null);
         }
 
-        private static void startIfAny(@Nullable SumGroup sums) {
+        private static void startIfAny(@Nullable SumGroup sums, AllEnded all) {
             if (sums != null) {
-                sums.start();
+                all.begin(ended -> {
+                    sums.start();
+                    ended.ended(null);
+                });
             }
         }
 
@@ -218,7 +221,7 @@ final class PlannedCalls implements AutoCloseable {
             latest = sum;
             SumGroup group = sums;
             if (group == null || !group.fits(inputs(), outputs())) {
-                Batch.startIfAny(sums);
+                Batch.startIfAny(sums, all);
                 group = sum.group();
             }
             SumGroup joined = group;
@@ -281,9 +284,6 @@ final class PlannedCalls implements AutoCloseable {
     }
 
     private Plan plan(PlanKey key) {
-        if (reproducible && ranks > 1 && key.collective().reduces() && ReproducibleSum.covers(key.type(), key.op())) {
-            return new Plan("reproducible", reproducible(key));
-        }
         CollectiveRequest request = new CollectiveRequest(
                 key.collective(),
                 key.root(),
@@ -293,6 +293,9 @@ final class PlannedCalls implements AutoCloseable {
                 config.get(Planner.CHUNK_BYTES));
         if (takesNccl(key, request)) {
             return new Plan(AlgorithmChoice.NCCL.label(), backend.prepare(ncclRequest(key)));
+        }
+        if (reproducible && ranks > 1 && key.collective().reduces() && ReproducibleSum.covers(key.type(), key.op())) {
+            return new Plan("reproducible", reproducible(key));
         }
         PlannedSchedule planned = planner.plan(request, key.hint());
         return new Plan(planned.choice().toString(), backend.prepare(planned.schedule(), key.type(), key.op()));
@@ -337,7 +340,7 @@ final class PlannedCalls implements AutoCloseable {
             return false;
         }
         String refusal = isOrdered(key)
-                ? Algorithms.REPRODUCIBLE.name() + " asks for sums that NCCL does not compute; set it to 0,"
+                ? Algorithms.REPRODUCIBLE.name() + " asks for results that NCCL does not promise; set it to 0,"
                         + " or name another algorithm than nccl"
                 : backend.refusal(ncclRequest(key));
         if (refusal != null && !tuned) {

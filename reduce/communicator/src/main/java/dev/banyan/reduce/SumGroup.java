@@ -14,7 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Sums that touch no buffer together, whose passes and collectives run side by side. */
 final class SumGroup {
+    /** As many as one launch of a pass takes on a GPU. */
     private static final int MOST = 96;
+
     private static final int ALIGNMENT = 64;
 
     private final SumPasses passes;
@@ -23,7 +25,7 @@ final class SumGroup {
     /** The end of each range of addresses that a member touches, by its begin. */
     private final TreeMap<Long, Long> touched = new TreeMap<>();
 
-    /** A sum with its buffers, and what learns of its end. */
+    /** A sum with its buffers and its completion. */
     private record Member(PassedSum sum, MemorySegment[] inputs, MemorySegment[] outputs, Completion completion) {}
 
     private @Nullable CallerStreams streams;
@@ -60,7 +62,7 @@ final class SumGroup {
         return below != null && below.getValue() > buffer.address();
     }
 
-    /** Starts the sums, which learn of the end of all. */
+    /** Starts the sums, which learn of the end of all, also where there is no memory for them. */
     void start() {
         if (members.isEmpty()) {
             return;

@@ -2,8 +2,8 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.internal.driver.CudaLibrary;
-import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.driver.LaunchOrder;
+import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.peer.PeerTrials;
 import dev.banyan.cuda.internal.peer.StoreTrials;
 

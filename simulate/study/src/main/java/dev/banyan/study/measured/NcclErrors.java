@@ -121,12 +121,15 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
      * @param bytes size of the call
      */
     static Optional<TimeRange> range(Profile profile, double us, long bytes) {
-        return of(profile).map(errors -> {
-            double worst = (bytes < LARGE ? errors.small() : errors.large()).worst();
-            // A time that is too short by a part w of the measured one was measured at us / (1 - w).
-            double ratio = Math.max(1 + worst, worst < 1 ? 1 / (1 - worst) : 1);
-            return new TimeRange(us / ratio, us * ratio);
-        });
+        return of(profile)
+                .map(errors -> bytes < LARGE ? errors.small() : errors.large())
+                .filter(errors -> errors.rows() > 0)
+                .map(errors -> {
+                    double worst = errors.worst();
+                    // A time that is too short by a part w of the measured one was measured at us / (1 - w).
+                    double ratio = Math.max(1 + worst, worst < 1 ? 1 / (1 - worst) : 1);
+                    return new TimeRange(us / ratio, us * ratio);
+                });
     }
 
     /** Returns how far simulated times of a profile can be trusted, in words. */

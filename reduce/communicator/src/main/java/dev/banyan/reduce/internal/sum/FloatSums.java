@@ -22,7 +22,7 @@ final class FloatSums {
     private static final long TO_INTEGER_BITS = Double.doubleToRawLongBits(TO_INTEGER);
     private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Long> LONGS = LongVector.SPECIES_PREFERRED;
-    /** As many lanes as {@link #DOUBLES} has. */
+    /** Has as many lanes as {@link #DOUBLES}. */
     private static final VectorShape HALF = VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2);
 
     private static final VectorSpecies<Integer> INTS = VectorSpecies.of(int.class, HALF);

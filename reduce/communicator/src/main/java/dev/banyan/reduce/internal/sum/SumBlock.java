@@ -213,7 +213,8 @@ public final class SumBlock {
     /** Rounds the sums. */
     public void round() {
         if (isNarrow) {
-            // No quotient of 31 bits and a small divisor, rounded to 53 bits, is taken for a tie of 24 bits or less.
+            // A quotient of 31 bits and a small divisor, rounded to 53 bits, never becomes a false tie at 24 bits or
+            // less.
             round(narrow, sum.divisor(), values, type != DataType.F32, elements);
             if (type == DataType.BF16) {
                 BrainFloat.narrow(values, bits, elements);

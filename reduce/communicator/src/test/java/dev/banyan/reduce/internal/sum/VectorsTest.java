@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.reduce.internal.sum.SumOracle.Kind;
 import dev.banyan.schedule.type.DataType;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,6 +20,9 @@ import org.junit.jupiter.api.Test;
 /** The published vectors are those of the oracle, and the sums of the library. */
 class VectorsTest {
     private static final Path FILE = Path.of("..", "..", "docs", "reproducible-vectors.csv");
+    /** As many elements as the longest vectors have. */
+    private static final int COPIES = 16;
+
     private static final int[] CONTRIBUTIONS = {1, 2, 3, 8, 16, 17};
 
     /** Writes the file anew if the system property banyan.vectors.write is true. */
@@ -41,6 +47,37 @@ class VectorsTest {
             assertThat(result(type, values, fields[1].equals("AVG")))
                     .as(line)
                     .isEqualTo(Long.parseUnsignedLong(fields[3], 16));
+            assertThat(blockResult(type, values, fields[1].equals("AVG")))
+                    .as(line)
+                    .isEqualTo(Long.parseUnsignedLong(fields[3], 16));
+        }
+    }
+
+    /** Sums copies of the numbers, as many as a vector has. */
+    private static long blockResult(DataType type, long[] values, boolean isMean) {
+        SumBlock block = new SumBlock(new ReproducibleSum(type, values.length, isMean));
+        ByteBuffer[] inputs = new ByteBuffer[values.length];
+        for (int v = 0; v < values.length; v++) {
+            inputs[v] = ByteBuffer.allocateDirect(COPIES * type.bytes()).order(ByteOrder.nativeOrder());
+            for (int copy = 0; copy < COPIES; copy++) {
+                put(inputs[v], copy * type.bytes(), type, values[v]);
+            }
+        }
+        block.sum(Arrays.stream(inputs).map(MemorySegment::ofBuffer).toArray(MemorySegment[]::new), 0, COPIES);
+        ByteBuffer result = ByteBuffer.allocateDirect(COPIES * type.bytes()).order(ByteOrder.nativeOrder());
+        block.store(MemorySegment.ofBuffer(result), 0);
+        return switch (type.bytes()) {
+            case 8 -> result.getLong(0);
+            case 4 -> Integer.toUnsignedLong(result.getInt(0));
+            default -> Short.toUnsignedLong(result.getShort(0));
+        };
+    }
+
+    private static void put(ByteBuffer buffer, int offset, DataType type, long value) {
+        switch (type.bytes()) {
+            case 8 -> buffer.putLong(offset, value);
+            case 4 -> buffer.putInt(offset, (int) value);
+            default -> buffer.putShort(offset, (short) value);
         }
     }
 

@@ -29,8 +29,8 @@ public final class DriverObjects {
     }
 
     /**
-     * Returns the same, of the highest priority: blocks of a collective, which wait for those of other devices, begin
-     * before further ones of the kernels that compute.
+     * Returns a stream of the highest priority. Blocks of a collective, which wait for those of other devices, then start
+     * before pending blocks of kernels that compute.
      */
     public DriverStream urgentStream() {
         device.enter();

@@ -73,9 +73,9 @@ public final class LaunchOrder {
             LAST.put(device.ordinal(), this);
         }
 
-        /** Forgets the launches, which have ended. */
+        /** Forgets the launches, which have ended, so that no later one waits for their event. */
         public void close() {
-            LAST.remove(device.ordinal(), this);
+            inOneOrder(() -> LAST.remove(device.ordinal(), this));
         }
     }
 }

@@ -10,8 +10,8 @@ import java.util.function.Function;
 import jcuda.driver.CUresult;
 
 /**
- * Allocates memory that is open to some devices. What is mapped is long, so that short pieces share it; it is freed with
- * the first of them. Used by one thread at a time.
+ * Allocates memory that is open to some devices. Mappings are long, so that short pieces share them; a mapping is freed
+ * with the first of them. Used by one thread at a time.
  */
 public final class OpenAllocation implements OwnPieces.Allocation {
     /** Pieces begin at multiples of it. */

@@ -51,7 +51,7 @@ final class ElementArithmetic {
         return new ElementArithmetic(text, op, element, arithmetic -> arithmetic.division(divisor));
     }
 
-    /** Returns the same for a divisor that is a power of two. */
+    /** Returns arithmetic that multiplies by the inverse of a divisor, which is a power of two. */
     static ElementArithmetic scaling(PtxText text, ReduceOp op, Element element, String divisor) {
         return new ElementArithmetic(text, op, element, arithmetic -> arithmetic.scaling(divisor));
     }

@@ -59,7 +59,7 @@ sealed interface ElementCode permits PackedElements, WideElements {
                 : new PackedElements(text, element, ElementArithmetic.dividing(text, op, element, divisor));
     }
 
-    /** Returns the same for a divisor that is a power of two. */
+    /** Returns code that multiplies by the inverse of a divisor, which is a power of two. */
     static ElementCode scaling(PtxText text, ReduceOp op, Element element, String divisor) {
         return element == Element.I128
                 ? new WideElements(text)
