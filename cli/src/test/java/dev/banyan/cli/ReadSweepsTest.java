@@ -190,6 +190,25 @@ class ReadSweepsTest {
                 .contains("alltoall is no collective of Banyan");
     }
 
+    /** Older versions print an operation for sendrecv, whose results in place they do not check. */
+    @Test
+    void sendrecvWithAnOperationIsNoAllReduce() throws IOException {
+        String row = " 134217728 33554432 float sum -1 876.8 153.08 153.08 0 829.1 161.89 161.89 N/A\n";
+        assertThat(refused(file(ranks(2, 2, 2) + HEADING + row), "--machine dgx-h100"))
+                .contains("sendrecv or alltoall is no collective of Banyan");
+        assertThat(validated(file(ranks(2, 2, 2) + HEADING + row.replace("N/A", "0")), "--machine dgx-h100"))
+                .contains(": all_reduce on 2 devices");
+    }
+
+    @Test
+    void ranksOnOneDeviceMeasureNoLink() throws IOException {
+        String row = " 134217728 33554432 float sum -1 876.8 153.08 153.08 0 829.1 161.89 161.89 0\n";
+        String shared =
+                rank(0, 100, "lab", 0, "NVIDIA H100 80GB HBM3") + rank(1, 101, "lab", 0, "NVIDIA H100 80GB HBM3");
+        assertThat(refused(file(shared + HEADING + row), "--machine dgx-h100 --devices 0,1"))
+                .contains("the header names ranks 0 and 1 on one device, 0 [0000:10:00] of lab, so that no link");
+    }
+
     /** Old nccl-tests print another algbw for all_gather, and no column of operations. */
     @Test
     void oldLayoutsWithoutOperationsAreOfAllGather() throws IOException {

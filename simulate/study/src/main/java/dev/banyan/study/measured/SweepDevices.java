@@ -6,7 +6,9 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** The devices of a machine that the header of a sweep names. */
@@ -32,6 +34,17 @@ final class SweepDevices {
             return Optional.of("the header names " + hosts.size() + " hosts (" + hosts.get(0) + ", " + hosts.get(1)
                     + (hosts.size() > 2 ? ", ..." : "") + "), but " + machine.name()
                     + " is one machine of " + machine.size() + " devices; give a sweep of one host");
+        }
+        Map<List<Object>, SweepRank> byDevice = new HashMap<>();
+        for (SweepRank rank : run.ranks()) {
+            SweepRank other = rank.busId().isEmpty()
+                    ? null
+                    : byDevice.putIfAbsent(List.of(rank.host(), rank.device(), rank.busId()), rank);
+            if (other != null && other.rank() != rank.rank()) {
+                return Optional.of("the header names ranks " + other.rank() + " and " + rank.rank() + " on one device, "
+                        + rank.device() + " [" + rank.busId() + "] of " + rank.host()
+                        + ", so that no link between devices was measured; give a sweep with a device for each rank");
+            }
         }
         if (ranks > machine.size()) {
             return Optional.of("the header names " + ranks + " ranks, but " + machine.name() + " has " + machine.size()

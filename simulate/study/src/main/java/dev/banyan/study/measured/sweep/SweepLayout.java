@@ -21,7 +21,12 @@ final class SweepLayout {
             boolean hasRoot, String redop, String root, SweepRates rates, boolean isInPlaceUnchecked) {
         boolean isPart = rates.isKnown() && rates.factor() < WHOLE;
         boolean isRooted = root.matches("[0-9]+");
-        if (!redop.isEmpty() && !redop.equals("none")) {
+        boolean reduces = !redop.isEmpty() && !redop.equals("none");
+        if (reduces && isInPlaceUnchecked && !isRooted) {
+            // Older versions name an operation here, too.
+            return Optional.of("sendrecv or alltoall");
+        }
+        if (reduces) {
             if (isRooted) {
                 return Optional.of("reduce");
             }
