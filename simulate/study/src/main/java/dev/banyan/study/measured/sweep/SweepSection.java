@@ -194,7 +194,11 @@ final class SweepSection {
                 && group.isInPlaceUnchecked
                 && under.times().size() > 1
                 && group.inPlace == 0;
-        Optional<String> layout = SweepLayout.of(under.hasRoot(), redop(labels), root(labels), group.rates, isAlltoall);
+        String operation = redop(labels);
+        // A heading that names a program with an operation is right, whatever was checked.
+        boolean isNamed = stated != null && !operation.isEmpty() && !operation.equals("none");
+        Optional<String> layout =
+                SweepLayout.of(under.hasRoot(), operation, root(labels), group.rates, isAlltoall && !isNamed);
         return new SweepRun(
                 ranks,
                 program(layout),
