@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Damaged files of users: sweeps, logs and descriptions are read or refused, and no damaged line of a header lets a sweep
- * pass that is refused as a whole.
+ * Damaged files of users: sweeps, logs and descriptions are read or refused, and no damaged line of a header lets a
+ * sweep pass that is refused as a whole.
  */
 class DamagedSweepsTest {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

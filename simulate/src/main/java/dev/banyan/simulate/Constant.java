@@ -150,7 +150,9 @@ public enum Constant {
         return key.startsWith("program.");
     }
 
-    /** Returns whether it is 0 in profiles that do not have it: what was not measured of a class is not in the model. */
+    /**
+     * Returns whether it is 0 in profiles that do not have it: what was not measured of a class is not in the model.
+     */
     boolean isOptional() {
         return switch (this) {
             case NCCL_NVLS_BASE_US, NCCL_NVLS_FRACTION, NCCL_NVLS_FILL_US, NCCL_SIMPLE_FILL_US, NCCL_LAUNCH_FILL_US ->

@@ -25,8 +25,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reproducible sum on devices with memory of their own: an allreduce finds the greatest codes, a reduction of integers
- * adds them up, and each device makes codes, integers and results of its own numbers.
+ * A reproducible sum on devices with memory of their own: an allreduce finds the greatest codes, a reduction of
+ * integers adds them up, and each device makes codes, integers and results of its own numbers.
  */
 final class PassedSum implements Executable {
     private final SumRequest request;

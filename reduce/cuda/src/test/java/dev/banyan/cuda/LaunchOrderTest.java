@@ -40,8 +40,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Eight communicators on the same emulated GPUs, each used by a thread of its own, whose streams become ready in another
- * order on each GPU. As many blocks run at once as on real GPUs: one of 544 threads on each multiprocessor.
+ * Eight communicators on the same emulated GPUs, each used by a thread of its own, whose streams become ready in
+ * another order on each GPU. As many blocks run at once as on real GPUs: one of 544 threads on each multiprocessor.
  */
 @Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LaunchOrderTest {

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Another thread of the process allocates, frees and loads modules while collectives are launched, on a driver that lets
- * these calls wait for the work of all GPUs that peer access joins, and holds up launches there meanwhile.
+ * Another thread of the process allocates, frees and loads modules while collectives are launched, on a driver that
+ * lets these calls wait for the work of all GPUs that peer access joins, and holds up launches there meanwhile.
  */
 @Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OthersAllocateTest {

@@ -12,8 +12,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The traffic of a collective over rings, each used both ways with half of its share: what crosses each link. All hops of
- * a ring send at once and all of the time, so the link that is busiest decides the rate.
+ * The traffic of a collective over rings, each used both ways with half of its share: what crosses each link. All hops
+ * of a ring send at once and all of the time, so the link that is busiest decides the rate.
  */
 final class RingTraffic {
     private final Network network;

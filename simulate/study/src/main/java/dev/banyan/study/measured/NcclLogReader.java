@@ -73,8 +73,8 @@ public final class NcclLogReader {
     }
 
     /**
-     * Returns the log that stands among the lines of a sweep, with what its command sets where the file holds one sweep;
-     * empty if the file holds neither.
+     * Returns the log that stands among the lines of a sweep, with what its command sets where the file holds one
+     * sweep; empty if the file holds neither.
      */
     public static Optional<NcclLog> find(Path sweep) {
         Lines lines = Lines.read(sweep);

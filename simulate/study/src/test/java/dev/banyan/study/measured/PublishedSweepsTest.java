@@ -103,8 +103,8 @@ class PublishedSweepsTest {
 
     /**
      * The same of public sweeps that are known by their figures alone: Azure/AI-benchmarking-guide (times from busbw in
-     * place), Mooncake's pull request 3484, ROCm's blog on RCCL and xGMI, and captures of DGX H100, GKE A4 and AMD AAC8.
-     * Of these azure-h100, dgx-h100, mooncake-h100 and aac8-mi300x were used for no constant.
+     * place), Mooncake's pull request 3484, ROCm's blog on RCCL and xGMI, and captures of DGX H100, GKE A4 and AMD
+     * AAC8. No constant was fitted to azure-h100, dgx-h100, mooncake-h100 and aac8-mi300x.
      */
     @ParameterizedTest
     @CsvSource({

@@ -13,8 +13,8 @@ import java.util.Optional;
  *
  * <p>Eight dies of four MI250X have four links within a package, and two or one to the dies of others: 200, 100 and 50
  * GB/s. These are the links of the 8P1H node that RCCL's topology explorer knows. The weight of such a pair is 15
- * whatever its number of links; the kernel driver gives 15 for each hop (amdgpu_amdkfd_get_xgmi_hops_count). Sixteen dies
- * are joined as those of the preset {@code mi250x8}, RCCL's 16P1H node.
+ * whatever its number of links; the kernel driver gives 15 for each hop (amdgpu_amdkfd_get_xgmi_hops_count). Sixteen
+ * dies are joined as those of the preset {@code mi250x8}, RCCL's 16P1H node.
  */
 final class XgmiLanes {
     private static final int PACKAGE_LINKS = 4;

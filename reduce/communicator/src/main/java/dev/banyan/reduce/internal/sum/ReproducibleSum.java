@@ -13,8 +13,8 @@ import dev.banyan.schedule.type.ReduceOp;
  *   <li>Each contribution has a {@link #code} of one byte, which its exponent gives. The greatest code counts.
  *   <li>Each contribution x becomes the {@link #integer} nearest to x 2<sup>{@link #exponent}</sup>, ties to even. The
  *       exponent depends on the greatest code and on n alone.
- *   <li>The integers are added, which no order changes. They have 32 bits for F32, F16 and BF16 if n is at most 16, else
- *       64 bits; n of them fit.
+ *   <li>The integers are added, which no order changes. They have 32 bits for F32, F16 and BF16 if n is at most 16,
+ *   else 64 bits; n of them fit.
  *   <li>{@link #result} scales the sum back, divides it by n for a mean, and rounds once to the type, to nearest, ties
  *       to even.
  * </ol>

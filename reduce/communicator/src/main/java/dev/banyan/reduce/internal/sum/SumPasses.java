@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /** A backend whose devices run the passes of reproducible sums, between which collectives combine what they write. */
 public interface SumPasses {
     /**
-     * Starts passes of equal stage behind what was started before, as {@link dev.banyan.reduce.backend.Executable#start}
-     * does.
+     * Starts passes of equal stage behind what was started before, as {@link
+     * dev.banyan.reduce.backend.Executable#start} does.
      *
      * @param passes for ranks of this process
      * @param streams streams of the caller, or null

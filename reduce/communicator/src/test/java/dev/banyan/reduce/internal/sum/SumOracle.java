@@ -8,7 +8,10 @@ import java.math.RoundingMode;
 import java.util.Arrays;
 import java.util.Random;
 
-/** Floats as bits and as decimal numbers, and their sums, exact and as {@link ReproducibleSum} defines them, in decimals. */
+/**
+ * Floats as bits and as decimal numbers, and their sums, exact and as {@link ReproducibleSum} defines them, in
+ * decimals.
+ */
 record SumOracle(DataType type) {
     /** Digits that tell any quotient by a small number from a tie. */
     private static final MathContext DIGITS = new MathContext(1500);

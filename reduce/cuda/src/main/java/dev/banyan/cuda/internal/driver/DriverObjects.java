@@ -29,8 +29,8 @@ public final class DriverObjects {
     }
 
     /**
-     * Returns a stream of the highest priority. Blocks of a collective, which wait for those of other devices, then start
-     * before pending blocks of kernels that compute.
+     * Returns a stream of the highest priority. Blocks of a collective, which wait for those of other devices, then
+     * start before pending blocks of kernels that compute.
      */
     public DriverStream urgentStream() {
         device.enter();

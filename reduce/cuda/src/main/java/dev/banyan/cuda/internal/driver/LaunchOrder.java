@@ -37,7 +37,9 @@ public final class LaunchOrder {
         LAST.clear();
     }
 
-    /** The launches of a backend in its stream of one device. Used in one order, and {@link #close} when nothing runs. */
+    /**
+     * The launches of a backend in its stream of one device. Used in one order, and {@link #close} when nothing runs.
+     */
     public static final class Turns {
         private final CudaDevice device;
         private final CUstream stream;

@@ -21,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Enables peer access and tries whether graphs can use it: where the IOMMU or PCIe access control redirects peer-to-peer
- * traffic, it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from it by a
- * kernel. No wait is longer than a deadline. After a late enabling or trial neither of its two devices is given
+ * Enables peer access and tries whether graphs can use it: where the IOMMU or PCIe access control redirects
+ * peer-to-peer traffic, it corrupts data or hangs. A device writes 64 KiB to its peer by a copy and reads 64 KiB from
+ * it by a kernel. No wait is longer than a deadline. After a late enabling or trial neither of its two devices is given
  * further peers: other calls of the driver there could wait without a deadline. What was found counts for the life of
  * the process.
  *

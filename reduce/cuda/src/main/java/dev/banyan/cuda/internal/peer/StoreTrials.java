@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Finds the pairs of devices whose kernels reach each other's memory as device programs need it, by an exchange of 64
  * KiB and a flag each way. The time counts from when both kernels have begun. Where other work keeps a device busy, so
- * that they have not begun for a while, the pair is tried again when a plan next needs it; what was found counts for the
- * life of the process.
+ * that they have not begun for a while, the pair is tried again when a plan next needs it; what was found counts for
+ * the life of the process.
  *
  * <p>Safe for use from any thread; trials of a process follow each other.
  */

@@ -4,7 +4,9 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.launch.Pool;
 import java.util.List;
 
-/** The runs of a kind of kernels that work on elements, in the streams of device programs. Used by one thread at a time. */
+/**
+ * The runs of a kind of kernels that work on elements, in the streams of device programs. Used by one thread at a time.
+ */
 final class ElementRuns {
     private final String name;
     private final ProgramLauncher programs;

@@ -11,7 +11,9 @@ import java.util.List;
 final class BulkReduction {
     /** Numbers of inputs that have a loop of their own. */
     private static final int[] UNROLLED_INPUTS = {2, 3, 4, 8};
-    /** Words of 16 bytes of 4-byte elements that a thread loads at once there; registers suffice for half of the others. */
+    /**
+     * Words of 16 bytes of 4-byte elements that a thread loads at once there; registers suffice for half of the others.
+     */
     private static final int WORDS_IN_FLIGHT = 8;
 
     private final PtxText text;

@@ -248,8 +248,8 @@ final class ProgramPtx {
     }
 
     /**
-     * Waits in the first warp, a flag per lane. What was seen for an earlier slice need not be read again. Loads acquire,
-     * as a fence behind them would also wait for the stores of the warp to other devices.
+     * Waits in the first warp, a flag per lane. What was seen for an earlier slice need not be read again. Loads
+     * acquire, as a fence behind them would also wait for the stores of the warp to other devices.
      */
     private void await(WaitRegisters wait) {
         String poll = text.label("poll");

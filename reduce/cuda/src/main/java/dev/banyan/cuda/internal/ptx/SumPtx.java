@@ -12,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A block takes a chunk of one
- * array, which it finds by an {@link ElementTable}.
+ * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A block takes a chunk of
+ * one array, which it finds by an {@link ElementTable}.
  */
 final class SumPtx {
     private static final int DOUBLE_BIAS = Double.MAX_EXPONENT;

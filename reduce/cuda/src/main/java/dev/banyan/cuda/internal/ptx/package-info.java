@@ -21,8 +21,8 @@
  *     blocks, of 64 to 544 threads in warps, of which the last warp posts flags; reports in a {@linkplain
  *     ProgramStatus control block} that all have ended, or why a block stopped</td></tr>
  * <tr><td>banyan_store_trial</td><td>u64 source, u64 target, u64 flag, u64 received, u64 awaited, u64 seen, u64
- *     control, u64 value</td> <td>one block stores the source to the target of another device, and the value to its flag;
- *     when the awaited flag has the value, it copies what was received to what was seen</td></tr>
+ *     control, u64 value</td> <td>one block stores the source to the target of another device, and the value to its
+ *     flag; when the awaited flag has the value, it copies what was received to what was seen</td></tr>
  * <tr><td>banyan_update_RULE_TYPE</td><td>table of values, u32 entries, u32 first, coefficients</td><td>values changed
  *     by their gradients; RULE sgd, sgd_momentum, adam, adam_w; TYPE f32, f64, f16, bf16</td></tr>
  * <tr><td>banyan_sum_STAGE_TYPE_BITS</td><td>table of values, codes and integers, u32 entries, s32 exponent for code

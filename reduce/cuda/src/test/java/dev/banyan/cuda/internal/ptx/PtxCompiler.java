@@ -18,7 +18,9 @@ import jcuda.nvptxcompiler.JNvPTXCompiler;
 import jcuda.nvptxcompiler.nvPTXCompileResult;
 import jcuda.nvptxcompiler.nvPTXCompilerHandle;
 
-/** NVIDIA's compilers of PTX, which need no GPU: the library that JCuda brings, and the program ptxas where it is found. */
+/**
+ * NVIDIA's compilers of PTX, which need no GPU: the library that JCuda brings, and the program ptxas where it is found.
+ */
 final class PtxCompiler {
     private static final Pattern FUNCTION = Pattern.compile("Function properties for (\\w+)");
     private static final Pattern SPILL = Pattern.compile("(\\d+) bytes spill stores");

@@ -28,9 +28,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Every kernel is compiled by NVIDIA's compilers, which need no GPU; programs may not spill registers. The emulated GPUs run
- * as many blocks at once as real ones, as they know the registers of programs from a table, which is compared here: of
- * sm_70 with JCuda's compiler, as CUDA 13 has none for it, and of the others with ptxas of CUDA 13, where it is found.
+ * Every kernel is compiled by NVIDIA's compilers, which need no GPU; programs may not spill registers. The emulated
+ * GPUs run as many blocks at once as real ones, as they know the registers of programs from a table, which is compared
+ * here: of sm_70 with JCuda's compiler, as CUDA 13 has none for it, and of the others with ptxas of CUDA 13, where it
+ * is found.
  */
 class PtxTest {
     /** The architectures of the emulator's table of registers. */

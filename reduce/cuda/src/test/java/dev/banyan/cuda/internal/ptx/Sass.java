@@ -7,8 +7,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * The machine code of a kernel for sm_70 or later, as far as tests need it: 16 bytes an instruction, of which the low 12
- * bits name the operation and the form of its operands.
+ * The machine code of a kernel for sm_70 or later, as far as tests need it: 16 bytes an instruction, of which the low
+ * 12 bits name the operation and the form of its operands.
  *
  * @param operations a letter for each instruction: L loads from global memory, S stores there, A adds floats, B
  *     branches, and a dot is any other one

@@ -14,10 +14,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Reads what nccl-tests or rccl-tests print, with launchers' prefixes or without, their JSON or CSV, or a table with commas
- * whose heading begins with {@code size}. Each run in a file, and in it each type and operation, is a sweep of its own.
- * Rows of 0 bytes, which nccl-tests print for sizes that can't be shared out, are left out. Safe for use from any
- * thread.
+ * Reads what nccl-tests or rccl-tests print, with launchers' prefixes or without, their JSON or CSV, or a table with
+ * commas whose heading begins with {@code size}. Each run in a file, and in it each type and operation, is a sweep of
+ * its own. Rows of 0 bytes, which nccl-tests print for sizes that can't be shared out, are left out. Safe for use from
+ * any thread.
  */
 public final class NcclSweepReader {
     private static final String NEED = "; give what nccl-tests printed, or a table with commas whose heading is"

@@ -12,8 +12,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Reads the files that rccl-tests write with {@code -x FILE}, {@code -Z csv} or {@code -Z json}: one figure a line, out of
- * place or in place. With MPI their CSV has a column more than its heading names, that of the number of machines.
+ * Reads the files that rccl-tests write with {@code -x FILE}, {@code -Z csv} or {@code -Z json}: one figure a line, out
+ * of place or in place. With MPI their CSV has a column more than its heading names, that of the number of machines.
  */
 final class RcclSweepFile {
     private static final String FIRST = "numcycle";
