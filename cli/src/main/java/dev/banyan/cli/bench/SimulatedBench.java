@@ -220,7 +220,7 @@ final class SimulatedBench {
     }
 
     /** Predicts the gradients of a model. */
-    long run(Workload workload, AlgorithmList algorithms) {
+    void run(Workload workload, AlgorithmList algorithms) {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
@@ -232,7 +232,7 @@ final class SimulatedBench {
                 for (int depth : depths) {
                     double timeMs = times.endUs(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
-                        return 0;
+                        return;
                     }
                 }
             }
@@ -246,7 +246,6 @@ final class SimulatedBench {
                     "all keys in flight");
         }
         reporter.result(rows);
-        return 0;
     }
 
     private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {

@@ -9,6 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.LongFunction;
+import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +20,7 @@ final class SumGroup {
     /** As many as one launch of a pass takes on a GPU. */
     private static final int MOST = 96;
 
-    private static final int ALIGNMENT = 64;
+    private static final long ALIGNMENT = 64;
 
     private final SumPasses passes;
     private final SumMemory memory;
@@ -69,24 +72,8 @@ final class SumGroup {
         }
         AllEnded all = new AllEnded(
                 failure -> members.forEach(member -> member.completion().ended(failure)));
-        long codeBytes = 0;
-        long integerBytes = 0;
-        for (Member member : members) {
-            codeBytes += aligned(member.sum().codeBytes());
-            integerBytes += aligned(member.sum().integerBytes());
-        }
-        MemorySegment[] allCodes = memory.codes(codeBytes);
-        MemorySegment[] allIntegers = memory.integers(integerBytes);
-        List<MemorySegment[]> codes = new ArrayList<>();
-        List<MemorySegment[]> integers = new ArrayList<>();
-        codeBytes = 0;
-        integerBytes = 0;
-        for (Member member : members) {
-            codes.add(slices(allCodes, codeBytes, member.sum().codeBytes()));
-            integers.add(slices(allIntegers, integerBytes, member.sum().integerBytes()));
-            codeBytes += aligned(member.sum().codeBytes());
-            integerBytes += aligned(member.sum().integerBytes());
-        }
+        List<MemorySegment[]> codes = pieces(PassedSum::codeBytes, memory::codes);
+        List<MemorySegment[]> integers = pieces(PassedSum::integerBytes, memory::integers);
         pass(SumPass.Stage.CODES, codes, integers, all);
         for (int m = 0; m < members.size(); m++) {
             MemorySegment[] own = codes.get(m);
@@ -113,13 +100,19 @@ final class SumGroup {
         all.begin(ended -> passes.start(together, streams, ended));
     }
 
-    private static long aligned(long bytes) {
-        return Math.ceilDiv(bytes, (long) ALIGNMENT) * ALIGNMENT;
-    }
-
-    private static MemorySegment[] slices(MemorySegment[] segments, long offset, long bytes) {
-        return Stream.of(segments)
-                .map(segment -> segment.byteSize() == 0 ? segment : segment.asSlice(offset, bytes))
-                .toArray(MemorySegment[]::new);
+    /** Returns a piece of each rank's memory for each member. */
+    private List<MemorySegment[]> pieces(ToLongFunction<PassedSum> bytes, LongFunction<MemorySegment[]> allocated) {
+        long[] ends = new long[members.size() + 1];
+        for (int m = 0; m < members.size(); m++) {
+            ends[m + 1] =
+                    ends[m] + Math.ceilDiv(bytes.applyAsLong(members.get(m).sum()), ALIGNMENT) * ALIGNMENT;
+        }
+        MemorySegment[] all = allocated.apply(ends[members.size()]);
+        return IntStream.range(0, members.size())
+                .mapToObj(m -> Stream.of(all)
+                        .map(segment ->
+                                segment.byteSize() == 0 ? segment : segment.asSlice(ends[m], ends[m + 1] - ends[m]))
+                        .toArray(MemorySegment[]::new))
+                .toList();
     }
 }

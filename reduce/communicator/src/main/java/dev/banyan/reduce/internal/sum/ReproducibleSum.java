@@ -61,6 +61,10 @@ public final class ReproducibleSum {
     private final int precision;
 
     private final int infiniteExponent;
+    /** By codes: two powers of two whose product is that of the definition, which may be no double. */
+    private final double[] scales = new double[SPECIAL];
+
+    private final double[] moreScales = new double[SPECIAL];
 
     /**
      * Sums numbers of a type.
@@ -86,6 +90,11 @@ public final class ReproducibleSum {
             default -> 24;
         };
         infiniteExponent = (1 << (type.bytes() * Byte.SIZE - precision)) - 1;
+        for (int code = 0; code < SPECIAL; code++) {
+            int half = exponent(code) / 2;
+            scales[code] = Math.scalb(1.0, half);
+            moreScales[code] = Math.scalb(1.0, exponent(code) - half);
+        }
     }
 
     /** Returns whether a reduction can depend on the order of its sums, and is one of these. */
@@ -115,11 +124,7 @@ public final class ReproducibleSum {
 
     /** Returns the code of a number, 0 to 255. */
     public int code(double value) {
-        return codeOf(Math.getExponent(value) + Double.MAX_EXPONENT);
-    }
-
-    /** Returns the code of a biased exponent of a double, 0 to 2047. */
-    int codeOf(int exponent) {
+        int exponent = Math.getExponent(value) + Double.MAX_EXPONENT;
         return type == DataType.F64
                 ? Math.max(0, exponent - 7) >>> 3
                 : Math.clamp(exponent - (long) (Double.MAX_EXPONENT - Float.MAX_EXPONENT), 1, SPECIAL);
@@ -138,7 +143,7 @@ public final class ReproducibleSum {
 
     /** Returns the integer of a number where the greatest code is this one. */
     public long integer(double value, int code) {
-        return code == SPECIAL ? count(value) : (long) Math.rint(Math.scalb(value, exponent(code)));
+        return code == SPECIAL ? count(value) : (long) Math.rint(value * scales[code] * moreScales[code]);
     }
 
     /** Returns what a number adds where some are not finite: positive infinities, negative ones and NaN are counted. */

@@ -43,10 +43,8 @@ public final class SumBlock {
     private final DataType type;
     private final boolean isNarrow;
     private final boolean isDouble;
-    /** By codes: two powers of two whose product is that of the definition. */
-    private final double[] scales = new double[ReproducibleSum.SPECIAL + 1];
-
-    private final double[] moreScales = new double[ReproducibleSum.SPECIAL + 1];
+    /** By codes: the power of two of the definition, where integers are narrow. */
+    private final double[] scales;
 
     /**
      * The codes, and behind them the bits of an input. They are one array, as are narrow integers and scales, since the
@@ -73,10 +71,9 @@ public final class SumBlock {
         isNarrow = sum.integers() == DataType.I32;
         isDouble = type == DataType.F64;
         narrow = new double[isNarrow ? 2 * LENGTH : 0];
-        for (int code = 0; code < ReproducibleSum.SPECIAL; code++) {
-            int first = isNarrow ? sum.exponent(code) : sum.exponent(code) / 2;
-            scales[code] = Math.scalb(1.0, first);
-            moreScales[code] = Math.scalb(1.0, sum.exponent(code) - first);
+        scales = new double[isNarrow ? ReproducibleSum.SPECIAL + 1 : 0];
+        for (int code = 0; isNarrow && code < ReproducibleSum.SPECIAL; code++) {
+            scales[code] = Math.scalb(1.0, sum.exponent(code));
         }
         vectors = type == DataType.F32 && isNarrow && Kernels.best() == Kernels.VECTOR ? new FloatSums(sum) : null;
         bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
@@ -122,8 +119,8 @@ public final class SumBlock {
     public void look(MemorySegment input, long offset) {
         if (isDouble) {
             for (int i = 0; i < elements; i++) {
-                long raw = input.get(JAVA_LONG_UNALIGNED, offset + (long) Long.BYTES * i);
-                codes[i] = Math.max(codes[i], sum.codeOf((int) (raw >>> 52) & 0x7ff));
+                double value = input.get(JAVA_DOUBLE_UNALIGNED, offset + (long) Double.BYTES * i);
+                codes[i] = Math.max(codes[i], sum.code(value));
             }
         } else if (type == DataType.F32) {
             MemorySegment.copy(input, JAVA_INT_UNALIGNED, offset, codes, LENGTH, elements);
@@ -177,7 +174,7 @@ public final class SumBlock {
         }
         if (isDouble) {
             for (int i = 0; i < elements; i++) {
-                wide[i] += wide(input.get(JAVA_DOUBLE_UNALIGNED, offset + (long) Double.BYTES * i), codes[i]);
+                wide[i] += sum.integer(input.get(JAVA_DOUBLE_UNALIGNED, offset + (long) Double.BYTES * i), codes[i]);
             }
             return;
         }
@@ -192,7 +189,7 @@ public final class SumBlock {
         if (!isNarrow || special) {
             for (int i = 0; i < elements; i++) {
                 if (!isNarrow || codes[i] == ReproducibleSum.SPECIAL) {
-                    wide[i] += wide(values[i], codes[i]);
+                    wide[i] += sum.integer(values[i], codes[i]);
                 }
             }
         }
@@ -202,12 +199,6 @@ public final class SumBlock {
         for (int i = 0; i < elements; i++) {
             sums[i] += (values[i] * sums[LENGTH + i] + TO_INTEGER) - TO_INTEGER;
         }
-    }
-
-    private long wide(double value, int code) {
-        return code == ReproducibleSum.SPECIAL
-                ? sum.count(value)
-                : (long) Math.rint(value * scales[code] * moreScales[code]);
     }
 
     /** Rounds the sums. */

@@ -3,17 +3,13 @@ package dev.banyan.cuda.internal.program;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.memory.Ranks;
-import dev.banyan.cuda.internal.ptx.ElementTable;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.reduce.backend.CallerStreams;
 import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.schedule.type.DataType;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import jcuda.Pointer;
 import org.jspecify.annotations.Nullable;
 
@@ -53,20 +49,10 @@ public final class SumLauncher {
     }
 
     private ElementRun launch(List<SumPass> passes) {
-        Map<Kind, List<SumPass>> kinds = new LinkedHashMap<>();
-        for (SumPass pass : passes) {
-            if (pass.count() > 0) {
-                programs.access().check(pass, ranks.get(pass.rank()));
-                kinds.computeIfAbsent(Kind.of(pass, ranks.get(pass.rank())), _ -> new ArrayList<>())
-                        .add(pass);
-            }
-        }
-        kinds.forEach((kind, same) -> {
-            for (int from = 0; from < same.size(); from += ElementTable.MOST_ENTRIES) {
-                launch(kind, same.subList(from, Math.min(same.size(), from + ElementTable.MOST_ENTRIES)));
-            }
-        });
-        return runs.ended();
+        List<SumPass> nonempty =
+                passes.stream().filter(pass -> pass.count() > 0).toList();
+        nonempty.forEach(pass -> programs.access().check(pass, ranks.get(pass.rank())));
+        return runs.launch(nonempty, pass -> Kind.of(pass, ranks.get(pass.rank())), this::launch);
     }
 
     private void launch(Kind kind, List<SumPass> passes) {

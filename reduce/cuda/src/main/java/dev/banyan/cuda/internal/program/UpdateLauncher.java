@@ -12,9 +12,7 @@ import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.DataType;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import jcuda.Pointer;
 
 /**
@@ -65,19 +63,10 @@ public final class UpdateLauncher {
     }
 
     private ElementRun launch(List<ParameterUpdate> updates) {
-        Map<Kind, List<ParameterUpdate>> kinds = new LinkedHashMap<>();
-        for (ParameterUpdate update : updates) {
-            if (update.count() > 0) {
-                kinds.computeIfAbsent(Kind.of(update, ranks.get(update.rank())), _ -> new ArrayList<>())
-                        .add(update);
-            }
-        }
-        kinds.forEach((kind, values) -> {
-            for (int from = 0; from < values.size(); from += ElementTable.MOST_ENTRIES) {
-                launch(kind, values.subList(from, Math.min(values.size(), from + ElementTable.MOST_ENTRIES)));
-            }
-        });
-        return runs.ended();
+        return runs.launch(
+                updates.stream().filter(update -> update.count() > 0).toList(),
+                update -> Kind.of(update, ranks.get(update.rank())),
+                this::launch);
     }
 
     private void launch(Kind kind, List<ParameterUpdate> values) {

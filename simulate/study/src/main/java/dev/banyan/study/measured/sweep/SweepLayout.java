@@ -21,7 +21,7 @@ final class SweepLayout {
             boolean hasRoot, String redop, String root, SweepRates rates, boolean isInPlaceUnchecked) {
         boolean isPart = rates.isKnown() && rates.factor() < WHOLE;
         boolean isRooted = root.matches("[0-9]+");
-        boolean reduces = !redop.isEmpty() && !redop.equals("none");
+        boolean reduces = namesOperation(redop);
         if (reduces && isInPlaceUnchecked && !isRooted) {
             // Older versions name an operation here, too.
             return Optional.of("sendrecv or alltoall");
@@ -42,5 +42,10 @@ final class SweepLayout {
             return Optional.of("all_gather");
         }
         return rates.isKnown() ? Optional.of(hasRoot ? "sendrecv" : "broadcast") : Optional.empty();
+    }
+
+    /** Returns whether a column of operations names one. */
+    static boolean namesOperation(String redop) {
+        return !redop.isEmpty() && !redop.equals("none");
     }
 }

@@ -196,7 +196,7 @@ final class SweepSection {
                 && group.inPlace == 0;
         String operation = redop(labels);
         // A heading that names a program with an operation is right, whatever was checked.
-        boolean isNamed = stated != null && !operation.isEmpty() && !operation.equals("none");
+        boolean isNamed = stated != null && SweepLayout.namesOperation(operation);
         Optional<String> layout =
                 SweepLayout.of(under.hasRoot(), operation, root(labels), group.rates, isAlltoall && !isNamed);
         return new SweepRun(
