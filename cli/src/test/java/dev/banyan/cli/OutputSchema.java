@@ -3,9 +3,10 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.networknt.schema.JsonSchema;
-import com.networknt.schema.JsonSchemaFactory;
-import com.networknt.schema.SpecVersion;
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.SpecificationVersion;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -15,13 +16,13 @@ import java.nio.file.Path;
 /** Holds what commands print as JSON to docs/output.schema.json. */
 final class OutputSchema {
     static final Path FILE = Path.of("").toAbsolutePath().resolve("../docs/output.schema.json");
-    private static final JsonSchema SCHEMA = read();
+    private static final Schema SCHEMA = read();
 
     private OutputSchema() {}
 
-    private static JsonSchema read() {
+    private static Schema read() {
         try (InputStream in = Files.newInputStream(FILE)) {
-            return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+            return SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12)
                     .getSchema(in);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -29,6 +30,6 @@ final class OutputSchema {
     }
 
     static void check(JsonNode answer) {
-        assertThat(SCHEMA.validate(answer)).as("against %s", FILE.getFileName()).isEmpty();
+        assertThat(SCHEMA.validate(answer.toString(), InputFormat.JSON)).as("against %s", FILE.getFileName()).isEmpty();
     }
 }

@@ -41,7 +41,7 @@ public final class DjlInternals {
         } catch (ReflectiveOperationException | RuntimeException e) {
             throw new IllegalStateException(
                     "Banyan can't use " + owner.getSimpleName() + "." + name + ", in DJL " + Engine.getDjlVersion()
-                            + " (" + e + "); take DJL 0.35.1, on the class path",
+                            + " (" + e + "); take DJL 0.36.0, on the class path",
                     e);
         }
         if (value == null) {
