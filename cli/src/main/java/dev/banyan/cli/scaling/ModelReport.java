@@ -17,6 +17,7 @@ import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -38,7 +39,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
         return new ModelReport(
                 workload,
                 rate,
-                Curves.of("as above", setup, workload, rate, least, input),
+                Curves.of("unchanged", setup, workload, rate, least, input),
                 List.of(
                         Curves.of(
                                 "leaves oversubscribed 4 times",
@@ -68,7 +69,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                         rate.source()),
                 ""));
         lines.addAll(points().markdown());
-        lines.addAll(List.of("", "With one thing changed, time of a step in ms:", ""));
+        lines.addAll(List.of("", "Time of a step in ms with one thing changed, funnel / concum / depcha:", ""));
         lines.addAll(changed().markdown());
         return lines;
     }
@@ -104,16 +105,22 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     }
 
     private TextTable changed() {
-        TextTable table = new TextTable("changed", "GPUs", "funnel", "concum", "depcha");
-        Stream.concat(Stream.of(main), variants.stream())
-                .forEach(curves -> curves.points().stream()
-                        .filter(point -> point.gpus() >= VARIANTS_FROM_GPUS)
-                        .forEach(point -> table.row(
-                                curves.label(),
-                                Numbers.format("%,d", point.gpus()),
-                                ms(point.stepUs(Design.FUNNEL)),
-                                ms(point.stepUs(Design.CONCUM)),
-                                ms(point.stepUs(Design.DEPCHA)))));
+        List<String> header = new ArrayList<>(List.of("GPUs"));
+        variants.forEach(curves -> header.add(curves.label()));
+        TextTable table = new TextTable(header.toArray(String[]::new));
+        for (int i = 0; i < main.points().size(); i++) {
+            ScalePoint same = main.points().get(i);
+            if (same.gpus() >= VARIANTS_FROM_GPUS) {
+                List<String> cells = new ArrayList<>(List.of(Numbers.format("%,d", same.gpus())));
+                for (Curves curves : variants) {
+                    ScalePoint point = curves.points().get(i);
+                    cells.add(Stream.of(Design.FUNNEL, Design.CONCUM, Design.DEPCHA)
+                            .map(design -> ms(point.stepUs(design)))
+                            .collect(Collectors.joining(" / ")));
+                }
+                table.row(cells.toArray(String[]::new));
+            }
+        }
         return table;
     }
 
