@@ -16,7 +16,7 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The page on the simulator: its model and its errors, and the tables of all rows and constants beside it. */
+/** The page on the simulator: its model and its errors, and the tables of sweeps, rows and constants beside it. */
 final class SimulatorDocument {
     private final List<ComparedSweep> comparisons;
     private final List<String> leftOut;
@@ -29,16 +29,13 @@ final class SimulatorDocument {
     /**
      * The whole page; lines end in a line feed.
      *
+     * @param sweeps name of the file with {@link #sweeps()}
      * @param rows name of the file with {@link #rows()}
      * @param constants name of the file with {@link #constants()}
      */
-    String markdown(String rows, String constants) {
+    String markdown(String sweeps, String rows, String constants) {
         ProgramPredictions predictions = new ProgramPredictions();
         comparisons.forEach(predictions::add);
-        Stream<String> missing = leftOut.isEmpty()
-                ? Stream.empty()
-                : Stream.concat(
-                        Stream.of("", "## Left out", ""), leftOut.stream().map(one -> "- " + one));
         return PageTemplate.fill(
                 SimulatorDocument.class,
                 "simulator.md",
@@ -48,13 +45,20 @@ final class SimulatorDocument {
                         "programs",
                         String.join("\n", predictions.markdown()),
                         "sweeps",
-                        lines(comparisons.stream().map(SimulatorDocument::sweep)),
+                        sweeps,
                         "left-out",
-                        lines(missing),
+                        leftOut.isEmpty() ? "" : "\nNot compared: " + String.join("; ", leftOut) + ".\n",
                         "rows",
                         rows,
                         "constants",
                         constants));
+    }
+
+    /** The source and the calibration of every sweep, as CSV. */
+    String sweeps() {
+        return lines(Stream.concat(
+                Stream.of("sweep,collective,devices,machine,devices_per_process,transport,source,calibration,remark"),
+                comparisons.stream().map(one -> sweep(one.setting()))));
     }
 
     /** Every row of every sweep, as CSV. */
@@ -120,17 +124,21 @@ final class SimulatorDocument {
         return table.markdown();
     }
 
-    private static String sweep(ComparedSweep one) {
-        PublishedSweep setting = one.setting();
-        return "- **" + setting.file() + "**: " + setting.collective().label() + " on "
-                + setting.machine().size() + " devices of " + setting.machine().name() + ", "
-                + setting.devicesPerProcess() + " per process, "
-                + switch (setting.transport()) {
-                    case PEER -> "peer to peer";
-                    case HOST -> "through the host's memory";
-                }
-                + ". Source: " + setting.source() + ". Calibration: "
-                + setting.seen().orElse("not seen") + "."
-                + (setting.remark().isEmpty() ? "" : " " + setting.remark());
+    private static String sweep(PublishedSweep sweep) {
+        return Stream.of(
+                        sweep.file(),
+                        sweep.collective().label(),
+                        Integer.toString(sweep.machine().size()),
+                        sweep.machine().name(),
+                        Integer.toString(sweep.devicesPerProcess()),
+                        switch (sweep.transport()) {
+                            case PEER -> "peer to peer";
+                            case HOST -> "through the host's memory";
+                        },
+                        sweep.source(),
+                        sweep.seen().orElse("not seen"),
+                        sweep.remark())
+                .map(SimulatorDocument::quoted)
+                .collect(Collectors.joining(","));
     }
 }

@@ -31,7 +31,7 @@ public final class ValidateCommand extends ReportCommand {
     @Option(
             names = "--report",
             paramLabel = "FILE",
-            description = "Write the report to a file, as Markdown, and its rows and constants as CSV beside it.")
+            description = "Write the report to a file, as Markdown, and its sweeps, rows and constants as CSV beside it.")
     private @Nullable OutputFile report;
 
     @Override
@@ -50,10 +50,12 @@ public final class ValidateCommand extends ReportCommand {
 
     private static void write(SimulatorDocument document, Path page) {
         String stem = String.valueOf(page.getFileName()).replaceFirst("\\.[^.]*$", "");
+        String sweeps = stem + "-sweeps.csv";
         String rows = stem + "-rows.csv";
         String constants = stem + "-constants.csv";
+        TextFile.write(page.resolveSibling(sweeps), document.sweeps());
         TextFile.write(page.resolveSibling(rows), document.rows());
         TextFile.write(page.resolveSibling(constants), document.constants());
-        TextFile.write(page, document.markdown(rows, constants));
+        TextFile.write(page, document.markdown(sweeps, rows, constants));
     }
 }
