@@ -123,9 +123,9 @@ class CommandLineTest {
         help tpoo                                     | no command is called 'tpoo'; did you mean topo?
         help topo extra                               | no command is called 'extra'
         topo --nonsense                               | --nonsense
-        topo extra                                    | 'extra' belongs to no option
+        topo extra                                    | '''extra'' belongs to no option'
         topo topo.txt                                 | a machine is named by --machine topo.txt
-        probe extra                                   | 'extra' belongs to no option
+        probe extra                                   | '''extra'' belongs to no option'
         probe --output machine.txt                    | ends neither in .json nor in .xml
         probe --machine dgx-2                         | --machine
         topo --write json --format json               | exclude each other
@@ -196,8 +196,8 @@ class CommandLineTest {
         bench --backend rocm                          | no backend is called 'rocm'
         bench -b 1M -e 1K                             | sizes must be positive and ascending
         bench -b 0                                    | sizes must be positive and ascending
-        bench -b 1X                                   | '1X' is not a size
-        bench -b -8                                   | '-8' is not a size
+        bench -b 1X                                   | '''1X'' is not a size'
+        bench -b -8                                   | '''-8'' is not a size'
         bench -f 1                                    | -f is 1
         bench -f 2 -i 8                               | exclude each other
         bench -n 0                                    | -n is 0

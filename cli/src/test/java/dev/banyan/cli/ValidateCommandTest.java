@@ -99,8 +99,12 @@ class ValidateCommandTest {
         assertThat(written)
                 .contains("## The model")
                 .contains("| " + V100 + " | 8 | v100-nvlink | 2 | ")
-                .contains("- superbench_8xA100_alltoall.csv: alltoall is no collective of Banyan")
-                .contains("- notes.txt: not known; say by --machine");
+                .contains("Not compared: ")
+                .contains("superbench_8xA100_alltoall.csv: alltoall is no collective of Banyan")
+                .contains("notes.txt: not known; say by --machine");
+        assertThat(reports.resolve("report-sweeps.csv"))
+                .content()
+                .contains("\n" + V100 + ",all_reduce,8,p3.16xlarge,8,peer to peer,");
         assertThat(reports.resolve("report-rows.csv"))
                 .content()
                 .startsWith("sweep,size_bytes,measured_us,simulated_us,error,bound_by\n")

@@ -115,7 +115,7 @@ class DlcFormatTest {
                 "0 9 3 9 1 OP:= Push_Send_Worker 0-4-s0 4 1 0 1 -1 | 3 | src is 9",
                 "0 0 3 -9 1 OP:= Push_Send_Worker 0-4-s0 4 1 0 1 -1 | 7 | length is '-9'",
                 "0 0 3 9 1.5 OP:= Push_Send_Worker 0-4-s0 4 1 0 1 -1 | 9 | num_pp is '1.5'",
-                "0 0 3 9 1 OP:= Push_Sent_Worker 0-4-s0 4 1 0 1 -1 | 16 | 'Push_Sent_Worker' is no operation",
+                "0 0 3 9 1 OP:= Push_Sent_Worker 0-4-s0 4 1 0 1 -1 | 16 | '''Push_Sent_Worker'' is no operation'",
                 "0 0 3 9 1 OP:= Push_Send_Worker | 32 | the line ends before its op_id",
                 "0 0 3 9 1 OP:= Push_Send_Worker 0+4 4 1 0 1 -1 | 33 | op_id is '0+4'",
                 "0 0 3 9 1 OP:= Push_Send_Worker 0--3-s0 4 1 0 1 -1 | 33 | op_id is '0--3-s0'",
@@ -129,7 +129,7 @@ class DlcFormatTest {
                 "0 0 3 9 1 OP:= Push_Send_Worker 0-4-s0 4 1 0 1 (3-s0. | 48 | id_dep is '(3-s0.'",
                 "0 0 3 9 1 OP:= Push_Send_Worker 0-4-s0 4 1 0 1 () | 48 | id_dep is '()'",
                 "0 0 3 9 1 OP:= Push_Send_Worker 0-4-s0 4 1 0 1 all | 48 | id_dep has 'all'",
-                "0 0 3 9 0 OP:= SendCom_TO_Servers 0-4-s0 | 35 | '0-4-s0' follows the setup message"
+                "0 0 3 9 0 OP:= SendCom_TO_Servers 0-4-s0 | 35 | '''0-4-s0'' follows the setup message'"
             })
     void nonsenseIsRefusedWithItsPlace(String record, int column, String message) {
         InputException error = catchThrowableOfType(
