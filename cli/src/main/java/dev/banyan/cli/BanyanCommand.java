@@ -25,6 +25,7 @@ import dev.banyan.cli.trace.TraceCommand;
 import dev.banyan.cli.trees.TreeChoice;
 import dev.banyan.cli.trees.TreesCommand;
 import dev.banyan.cli.tune.TuneCommand;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
@@ -118,7 +119,9 @@ final class BanyanCommand extends Subcommand {
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
         converters.add(TopoCommand.Form.class, TopoCommand.Form::of);
         ExportCommand.registerConverters(converters);
-        converters.add(TreeChoice.class, "tree algorithm", Names.of(TreeChoice.values(), TreeChoice::label));
+        converters.add(TreeChoice.class, "generator of trees", Names.of(TreeChoice.values(), TreeChoice::label));
+        converters.add(
+                AlgorithmChoice.class, "algorithm", Names.of(AlgorithmChoice.scheduled(), AlgorithmChoice::label));
         BenchCommand.registerConverters(converters);
         return command;
     }

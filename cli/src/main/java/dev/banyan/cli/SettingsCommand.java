@@ -1,6 +1,5 @@
 package dev.banyan.cli;
 
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
@@ -32,7 +31,7 @@ final class SettingsCommand extends Subcommand {
     @Option(names = "--all", description = "Add to the table each setting's default, what is allowed, and its meaning.")
     private boolean all;
 
-    @Option(names = "--format", description = "table, json or markdown (default: table).")
+    @Option(names = "--format", description = "table, json, csv or markdown (default: table).")
     private TableFormat format = TableFormat.table;
 
     /** A setting in JSON. */
@@ -64,7 +63,7 @@ final class SettingsCommand extends Subcommand {
         PrintWriter out = out();
         remarkAside(null, config.warnings());
         switch (format) {
-            case json -> Json.print(out, answer(RunContext.NONE, rows));
+            case json, csv -> print(format, RunContext.NONE, rows, () -> {});
             case markdown -> {
                 out.println("| name | meaning | allowed | default |");
                 out.println("|---|---|---|---|");

@@ -152,10 +152,14 @@ class CommandLineTest {
         trees --machine dgx-1v --root -1              | --root is -1
         trees --machine dgx-1v --penalty 0            | --penalty is 0.0
         trees --machine dgx-1v --penalty NaN          | --penalty is NaN
-        trees --machine dgx-1v --algorithm kernigan   | did you mean kernighan-lin
-        trees --machine dgx-1v --algorithm best       | known: kernighan-lin, exhaustive, exact, packing
+        trees --machine dgx-1v --trees kernigan       | did you mean kernighan-lin
+        trees --machine dgx-1v --trees best           | known: kernighan-lin, exact, exhaustive, shallow
+        trees --machine dgx-1v -a best                | known: single-tree, multi-tree, packing, ring, star
+        trees --machine dgx-1v -a one-shot            | 'banyan compare' rates it
+        trees --machine dgx-1v -a ring --trees exact  | --penalty and --trees go with --algorithm single-tree or multi
+        trees --machine dgx-1v -a multi-tree --root 1 | --root goes with --algorithm single-tree or packing
         trees --collective all_reduce                 | --collective goes with --algorithm packing
-        trees --max-trees 3 -a exact                  | go with --algorithm packing
+        trees --max-trees 3 --trees exact             | go with --algorithm packing
         export -m dgx-2                               | --for
         export --for nccl -m dgx-1v --nccl new        | is no version of NCCL; write e.g. 2.27.5
         export --for rccl -m dgx-1v --nccl 2.27.5     | go with --for nccl
@@ -169,7 +173,7 @@ class CommandLineTest {
         trees -a packing --collective all_to_all      | known: all_reduce
         trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
         trees -a packing --max-trees many             | many
-        trees -a packing --penalty 0.5                | --penalty has no meaning for packing
+        trees -a packing --penalty 0.5                | --penalty and --trees go with
         trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
         trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce
         trees -a packing --root 8 --collective reduce -m dgx-1v | --root is 8; the ranks are 0..7
@@ -181,7 +185,7 @@ class CommandLineTest {
         trees -a packing --format markdown            | --format markdown is for tables
         trees --format pdf                            | pdf
         trees --all-subsets -a packing                | leave --algorithm out
-        trees --all-subsets --root 1                  | leave --root, --penalty, --collective and --max-trees out
+        trees --all-subsets --root 1                  | leave --root, --penalty, --trees,
         trees --all-subsets --format svg              | --format svg is for one set of trees
         trees --all-subsets --format svg              | --format svg is for one set of trees
         trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
@@ -290,6 +294,8 @@ class CommandLineTest {
                         "warnings",
                         "noPeerAccess");
         assertThat(topo.get("noPeerAccess")).isEmpty();
+        assertThat(topo.at("/rows/1/connections").toString()).isEqualTo("[\"SYS\",\"X\",\"NV2\",\"NV2\"]");
+        assertThat(CommandRun.of("topo -m mi250x8").out()).contains("  GPU2   xGMI1  xGMI1      X  xGMI4 ");
         assertThat(CommandRun.of("topo -m rtx4090x8").out())
                 .contains("# no peer access between any two devices: copies between them go through the host");
         assertThat(CommandRun.of("topo -m rtx4090x8 --format json").json().get("noPeerAccess"))
@@ -300,6 +306,32 @@ class CommandLineTest {
                 .isEqualTo("[[0.0,0.25,0.25,0.25], [0.25,0.0,3.0,3.0], [0.25,3.0,0.0,2.0], [0.25,3.0,2.0,0.0]]");
         assertThat(topo.at("/rows/1/gbs/2").asDouble()).isEqualTo(50);
         assertThat(topo.get("nvlinkConnected").asBoolean()).isFalse();
+    }
+
+    @Test
+    void topoShowsNetworkInterfacesAsTheDescriptionDoes(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("topo.txt"), """
+            \tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity
+            GPU0\t X \tNV4\tPIX\t0-15\t0
+            GPU1\tNV4\t X \tSYS\t16-31\t1
+            NIC0\tPIX\tSYS\t X
+            """);
+        assertThat(CommandRun.of("topo -m " + file)
+                        .out()
+                        .lines()
+                        .skip(4)
+                        .limit(4)
+                        .map(String::strip))
+                .containsExactly(
+                        "#       GPU0  GPU1  NIC0",
+                        "GPU0     X   NV4   PIX",
+                        "GPU1   NV4     X   SYS",
+                        "NIC0   PIX   SYS     X");
+        assertThat(CommandRun.of("topo --format json -m " + file)
+                        .json()
+                        .at("/nics/0/name")
+                        .asText())
+                .isEqualTo("NIC0");
     }
 
     @ParameterizedTest
@@ -398,12 +430,12 @@ class CommandLineTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"kernighan-lin", "exhaustive", "exact"})
-    void treesSpanTheDevices(String algorithm) throws Exception {
-        JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json --algorithm " + algorithm)
+    @ValueSource(strings = {"kernighan-lin", "exhaustive", "exact", "shallow"})
+    void treesSpanTheDevices(String generator) throws Exception {
+        JsonNode report = CommandRun.of("trees --machine p3.16xlarge --format json --trees " + generator)
                 .json();
         assertThat(names(report)).contains("devices", "algorithm", "generationMs", "rows");
-        assertThat(report.get("algorithm").asText()).isEqualTo(algorithm);
+        assertThat(report.get("algorithm").asText()).isEqualTo("multi-tree (" + generator + ")");
         assertThat(report.get("rows")).hasSize(8);
         for (int root = 0; root < 8; root++) {
             JsonNode tree = report.get("rows").get(root);
@@ -412,18 +444,17 @@ class CommandLineTest {
             assertThat(tree.get("share").asDouble()).isEqualTo(0.125);
             assertThat(tree.get("levels").get(0).toString()).isEqualTo("[" + root + "]");
             assertThat(tree.get("edges")).hasSize(7);
-            assertThat(tree.get("weight").asDouble()).isBetween(14.0, 20.0);
+            assertThat(tree.get("weight").asDouble()).isBetween(13.0, 20.0);
         }
     }
 
     @Test
     void treesAreDrawnAndRated() {
-        CommandRun run =
-                CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --algorithm exact");
+        CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --trees exact");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")
-                .startsWith("# p3.16xlarge: 4 devices, exact, 1 tree in ");
+                .startsWith("# p3.16xlarge: 4 devices, single-tree (exact), 1 tree in ");
     }
 
     @Test
@@ -441,9 +472,9 @@ class CommandLineTest {
         assertThat(run.err()).contains("20 devices have 1048365 subsets, more than 65536", "--devices");
         JsonNode rows =
                 CommandRun.of("compare --format json --machine " + file).json().get("rows");
-        assertThat(rows.get(1).get("name").asText()).isEqualTo("multi-tree (exact)");
-        assertThat(rows.get(1).get("refusal").asText()).isEqualTo("at most 16 devices");
-        assertThat(names(rows.get(1))).containsExactly("name", "refusal");
+        assertThat(rows.get(2).get("name").asText()).isEqualTo("multi-tree (exact)");
+        assertThat(rows.get(2).get("refusal").asText()).isEqualTo("at most 16 devices");
+        assertThat(names(rows.get(2))).containsExactly("name", "refusal");
         assertThat(CommandRun.of("compare --machine " + file).out()).contains("exact", "- at most 16 devices");
     }
 

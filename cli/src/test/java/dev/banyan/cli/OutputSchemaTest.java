@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -83,6 +84,34 @@ class OutputSchemaTest {
         } finally {
             System.clearProperty("BANYAN_SEED");
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "topo -m p3.8xlarge|name,weights,gbs,classes,connections",
+                "trees -m p3.8xlarge -a ring|root,share,levels,edges,weight,exactShare,upEdges",
+                "compare -m pcie-4|name,rateGBs,ratio,depth,trees,generationMs,remark",
+                "bound -m dgx-h100|collective,counted,algbwGBs,busbwGBs,bound,certificate.kind",
+                "predict -m p3.8xlarge -b 1K -e 4K -a star,nccl|algorithm,collective,bytes,count,type,op,timeUs",
+                "settings|name,value,source,defaultValue,allowed,meaning"
+            })
+    void csvHasTheRowsAlone(String command, String columns) throws Exception {
+        CommandRun run = CommandRun.of(command + " --format csv");
+        assertThat(run.status()).as(run.err()).isZero();
+        List<List<String>> lines = run.out()
+                .lines()
+                .map(line -> List.of(line.split(",(?=([^\"]*\"[^\"]*\")*[^\"]*$)", -1)))
+                .toList();
+        assertThat(lines.getFirst()).startsWith(columns.split(","));
+        assertThat(lines).allSatisfy(line -> assertThat(line).hasSameSizeAs(lines.getFirst()));
+        JsonNode rows = CommandRun.of(command + " --format json").rows();
+        assertThat(lines).hasSize(rows.size() + 1);
+        String first = lines.getFirst().getFirst();
+        assertThat(lines.stream().skip(1).map(List::getFirst))
+                .containsExactlyElementsOf(() ->
+                        rows.valueStream().map(row -> row.get(first).asText()).iterator());
     }
 
     /** The commands with --format json are those that the schema knows. */

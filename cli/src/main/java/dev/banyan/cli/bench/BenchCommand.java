@@ -141,7 +141,7 @@ public final class BenchCommand extends ReportCommand {
             sweep.takeFirst(machine);
         }
         Config config = Config.load();
-        Reporter reporter = new Reporter(out(), err(), json(), plot, this::answer);
+        Reporter reporter = new Reporter(out(), err(), forPrograms(), plot, this::print);
         long wrong;
         try {
             wrong = measure(workload, config, reporter);

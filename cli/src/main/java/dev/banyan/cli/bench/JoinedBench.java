@@ -16,7 +16,6 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
@@ -56,7 +55,9 @@ record JoinedBench(
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 table.title(sweep.title(algorithm));
                 Config config = Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(AlgorithmConfig.of(algorithm)))
+                        .set(
+                                Planner.ALGORITHM,
+                                SizeRules.always(sweep.algorithms().config(algorithm)))
                         .load();
                 try (Communicator joined = join.apply(config)) {
                     Rank rank = new Rank(joined, call, bytes, check);

@@ -14,6 +14,7 @@ import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Numbers;
@@ -74,7 +75,7 @@ final class NcclTurns {
                 .toList();
         List<Pair> pairs;
         try (Arena arena = Arena.ofShared();
-                Communicator nccl = site.open(AlgorithmChoice.NCCL)) {
+                Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL))) {
             DeviceCalls calls = new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes), 0);
             DataType type = call.element().type();
             ReferenceCheck check = runs.checked()
@@ -85,7 +86,8 @@ final class NcclTurns {
                     reporter.rows("bench", ours.size() * sweep.counts().size(), this::line)) {
                 for (AlgorithmChoice algorithm : ours) {
                     table.title(ours.size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of());
-                    try (Communicator communicator = site.open(algorithm)) {
+                    try (Communicator communicator =
+                            site.open(sweep.algorithms().config(algorithm))) {
                         for (long count : sweep.counts()) {
                             if (table.isLast(measure(call, algorithm, communicator, nccl, count, calls, check))) {
                                 return 0;

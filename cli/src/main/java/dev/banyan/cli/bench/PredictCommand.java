@@ -89,7 +89,7 @@ public final class PredictCommand extends ReportCommand {
         refuseNonsense(workload);
         sweep.takeFirst(machine);
         Config config = Config.load();
-        Reporter reporter = new Reporter(out(), err(), json(), plot, this::answer);
+        Reporter reporter = new Reporter(out(), err(), forPrograms(), plot, this::print);
         try {
             predict(workload, config, reporter);
         } finally {

@@ -18,6 +18,7 @@ import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -115,7 +116,7 @@ public final class SelftestCommand extends ReportCommand {
     }
 
     private ChosenMachine introduced(ChosenMachine chosen) {
-        remark(json() ? null : chosen.remark(), chosen.warnings());
+        remark(forPrograms() ? null : chosen.remark(), chosen.warnings());
         return chosen;
     }
 
@@ -175,7 +176,7 @@ public final class SelftestCommand extends ReportCommand {
     private void test(RankSite site, DeviceCalls calls, Consumer<Selftest> cases) {
         List<Row> rows = new ArrayList<>();
         for (AlgorithmChoice algorithm : algorithms(site)) {
-            try (Communicator communicator = site.open(algorithm)) {
+            try (Communicator communicator = site.open(AlgorithmConfig.of(algorithm))) {
                 Selftest test = new Selftest(
                         communicator,
                         algorithm,
@@ -212,7 +213,7 @@ public final class SelftestCommand extends ReportCommand {
 
     /** Prints lines for people, as soon as they are known. */
     private void lines(List<String> lines) {
-        if (!json()) {
+        if (!forPrograms()) {
             lines.forEach(out()::println);
             out().flush();
         }

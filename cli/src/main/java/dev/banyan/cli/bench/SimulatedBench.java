@@ -98,7 +98,8 @@ final class SimulatedBench {
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                 printed.title(sweep.title(algorithm));
-                Predictions predictions = algorithm == AlgorithmChoice.NCCL ? null : predictions(algorithm);
+                Predictions predictions =
+                        algorithm == AlgorithmChoice.NCCL ? null : predictions(sweep.algorithms(), algorithm);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)
@@ -128,7 +129,8 @@ final class SimulatedBench {
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
-            Predictions predictions = predictions(sweep.algorithms().choices().getFirst());
+            Predictions predictions =
+                    predictions(sweep.algorithms(), sweep.algorithms().choices().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
             write(trace, last, 1, "the largest size, in place");
         }
@@ -162,11 +164,11 @@ final class SimulatedBench {
                 costs.range(planned).orElse(null));
     }
 
-    private Predictions predictions(AlgorithmChoice algorithm) {
+    private Predictions predictions(AlgorithmList algorithms, AlgorithmChoice algorithm) {
         return new Predictions(
                 chosen.machine(),
                 Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                        .set(Planner.ALGORITHM, SizeRules.always(algorithms.config(algorithm)))
                         .load(),
                 costs.usual());
     }
@@ -227,8 +229,8 @@ final class SimulatedBench {
         try (Rows<WorkloadRow> printed =
                 reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                CallTimes times =
-                        new CallTimes(costs.usual(), predictions(algorithm).plan(workload));
+                CallTimes times = new CallTimes(
+                        costs.usual(), predictions(algorithms, algorithm).plan(workload));
                 for (int depth : depths) {
                     double timeMs = times.endUs(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
@@ -241,7 +243,7 @@ final class SimulatedBench {
         if (trace != null) {
             write(
                     trace,
-                    predictions(algorithms.choices().getFirst()).plan(workload),
+                    predictions(algorithms, algorithms.choices().getFirst()).plan(workload),
                     workload.keys(),
                     "all keys in flight");
         }

@@ -35,9 +35,11 @@ record Sweep(Call call, List<Long> counts, AlgorithmList algorithms) {
         return new Sweep(
                 call,
                 counts,
-                new AlgorithmList(algorithms.choices().stream()
-                        .filter(choice -> choice != algorithm)
-                        .toList()));
+                new AlgorithmList(
+                        algorithms.choices().stream()
+                                .filter(choice -> choice != algorithm)
+                                .toList(),
+                        algorithms.rings()));
     }
 
     /** Returns the number of rows. */

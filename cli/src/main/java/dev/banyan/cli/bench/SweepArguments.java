@@ -42,6 +42,12 @@ final class SweepArguments extends OptionGroup {
     private @Nullable AlgorithmList algorithms;
 
     @Option(
+            names = "--rings",
+            paramLabel = "N",
+            description = "Of ring: at most N rings, each one way around (default: as many as carry most).")
+    private @Nullable Integer rings;
+
+    @Option(
             names = {"-b", "--minbytes"},
             paramLabel = "SIZE",
             description = "Smallest size, e.g. 8, 64K, 1M (default: 8; of the short sweep 1K).")
@@ -105,6 +111,7 @@ final class SweepArguments extends OptionGroup {
         require(factor == null || step == null, "-f and -i exclude each other");
         require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
+        require(rings == null || rings > 0, "--rings is " + rings + "; it must be at least 1");
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
@@ -149,7 +156,12 @@ final class SweepArguments extends OptionGroup {
 
     /** Returns the algorithms of a workload. */
     AlgorithmList algorithmsOfWorkload() {
-        return Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
+        return listed(AlgorithmList.ALL);
+    }
+
+    private AlgorithmList listed(AlgorithmList byDefault) {
+        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
+        return rings == null ? chosen : new AlgorithmList(chosen.choices(), rings);
     }
 
     boolean anySizeGiven() {
@@ -163,7 +175,7 @@ final class SweepArguments extends OptionGroup {
                 rootOrNone < ranks && (root == null || root >= 0),
                 "-r is " + root + "; the ranks are 0.." + (ranks - 1));
         AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
-        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
+        AlgorithmList chosen = listed(byDefault);
         List<Long> sizes = sizes();
         List<Sweep> sweeps = new ArrayList<>();
         for (ElementType type : types.types()) {

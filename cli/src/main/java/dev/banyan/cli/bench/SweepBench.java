@@ -78,7 +78,8 @@ final class SweepBench {
             try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
                 for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
                     table.title(sweep.title(algorithm));
-                    try (Communicator communicator = site.open(algorithm)) {
+                    try (Communicator communicator =
+                            site.open(sweep.algorithms().config(algorithm))) {
                         for (long count : sweep.counts()) {
                             Row row = row(call, algorithm, communicator, count, calls, check, onHost, loop);
                             if (onHost && count == sweep.largestCount()) {
@@ -104,7 +105,7 @@ final class SweepBench {
     private void compile(Sweep sweep, DeviceCalls calls) {
         CollectiveCall smallest = calls.apart(sweep.call(), sweep.counts().getFirst(), 0);
         for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
-            try (Communicator communicator = site.open(algorithm)) {
+            try (Communicator communicator = site.open(sweep.algorithms().config(algorithm))) {
                 communicator.prepare(smallest);
                 WarmUp.untilSteady(() -> communicator.run(smallest));
             }

@@ -102,7 +102,7 @@ public final class CalibrateCommand extends ReportCommand {
         Profile rest = base == null ? Profiles.of(chosen.machine()) : base;
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
-        remark(json() ? null : chosen.remark(), chosen.machine().warnings());
+        remark(forPrograms() ? null : chosen.remark(), chosen.machine().warnings());
         answer(chosen.machine(), calibration, rest, () -> {
             print(calibration, rest, report.source());
             PrintWriter out = out();
@@ -133,7 +133,7 @@ public final class CalibrateCommand extends ReportCommand {
         print(RunContext.of(of).with(profile.name()), rows, table);
         if (output != null) {
             TextFile.write(output.path(), ProfileJson.write(profile));
-            if (!json()) {
+            if (!forPrograms()) {
                 out().println("#");
                 out().println("# written to " + TerminalText.of(output.toString()));
             }

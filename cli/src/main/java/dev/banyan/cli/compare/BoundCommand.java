@@ -34,7 +34,7 @@ public final class BoundCommand extends Subcommand {
     @Option(names = "--root", paramLabel = "RANK", description = "Root of the broadcast and the reduce (default: 0).")
     private int root;
 
-    @Option(names = "--format", description = "table, json or markdown (default: table).")
+    @Option(names = "--format", description = "table, json, csv or markdown (default: table).")
     private TableFormat format = TableFormat.table;
 
     @Override
@@ -45,7 +45,7 @@ public final class BoundCommand extends Subcommand {
             throw wrong("--root is " + root + "; the ranks are 0.." + (ranks - 1));
         }
         MachineBounds report = MachineBounds.of(chosen, relays.required(chosen), root);
-        print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
+        print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
             new BoundTable(report).print(out(), format);
         });

@@ -34,10 +34,10 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "multi-tree: a balanced binary tree for each device, by the generator named.",
-            "packing: trees packed into the links. ring (best set): the best set of rings,",
-            "each used both ways, over all links where NVLink or xGMI has no ring; other",
-            "commands' --algorithm ring is a single one. star: all to one device and back.",
+            "single-tree, multi-tree: one balanced binary tree, or one for each device.",
+            "packing: trees packed into the links. ring: the rings that carry most together,",
+            "each one way around, over all links where NVLink or xGMI has no ring.",
+            "star: all to the first device and back. one-shot: all send all to all.",
             "nccl: the simulator's model of NCCL, at a size at which latencies vanish.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
             "time: the least time to build the trees, warm.",
@@ -66,7 +66,7 @@ public final class CompareCommand extends Subcommand {
                             + " graph file of NCCL (XML) for the same devices. May be given again.")
     private List<Path> schedules = List.of();
 
-    @Option(names = "--format", description = "table, json or markdown (default: table).")
+    @Option(names = "--format", description = "table, json, csv or markdown (default: table).")
     private TableFormat format = TableFormat.table;
 
     @Override
@@ -87,7 +87,7 @@ public final class CompareCommand extends Subcommand {
         try (Progress progress = Progress.start("compare", Comparison.STEPS, err())) {
             report = Comparison.of(chosen, forwarding, imported, rings, progress::step);
         }
-        print(format == TableFormat.json, RunContext.of(chosen.machine()), report, () -> {
+        print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
             new CompareTable(report).print(out(), format);
         });

@@ -50,7 +50,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
                 "max\n(GB/s)",
                 "packing",
                 "multi-tree\n(kernighan-lin)",
-                "ring\n(best set)",
+                "ring",
                 "ring\nover " + report.direct(),
                 "star",
                 "trees\n(most)",
@@ -95,14 +95,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
 
     private TextTable sets() {
         List<String> columns = new ArrayList<>(List.of(
-                "devices",
-                "rate\n(GB/s)",
-                "packing",
-                "multi-tree\n(kernighan-lin)",
-                "ring\n(best set)",
-                "star",
-                "trees",
-                "depth"));
+                "devices", "rate\n(GB/s)", "packing", "multi-tree\n(kernighan-lin)", "ring", "star", "trees", "depth"));
         boolean relays = report.total().relayGain() != null;
         if (relays) {
             columns.addAll(List.of("with relays\n(GB/s)", "gain"));

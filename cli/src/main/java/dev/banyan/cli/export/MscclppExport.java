@@ -21,7 +21,6 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
-import dev.banyan.trees.ring.RingFinder;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -110,7 +109,7 @@ record MscclppExport(String algorithm, MscclppPlan plan, int depth, BigFraction 
                         generator.generate(
                                 links, IntStream.range(0, links.size()).toArray()));
             case packing -> new PackedAlgorithm(chosen.network());
-            case ring -> new RingAlgorithm(RingFinder.order(links));
+            case ring -> RingAlgorithm.of(chosen.machine(), Integer.MAX_VALUE);
         };
     }
 

@@ -5,5 +5,7 @@ public enum OutputFormat {
     /** For people. */
     table,
     /** For programs: nothing but JSON on stdout. */
-    json
+    json,
+    /** For spreadsheets: the rows alone. */
+    csv
 }

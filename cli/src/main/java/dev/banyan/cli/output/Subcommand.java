@@ -71,7 +71,7 @@ public abstract class Subcommand implements Runnable {
      *
      * @param report rows, or a record with the component {@code rows} and others
      */
-    protected final JsonNode answer(RunContext context, Object report) {
+    private JsonNode answer(RunContext context, Object report) {
         CommandSpec root = spec.root();
         String name = spec.qualifiedName().substring(root.name().length()).strip();
         String version = root.version().length == 0 ? "" : root.version()[0];
@@ -79,16 +79,17 @@ public abstract class Subcommand implements Runnable {
     }
 
     /**
-     * Prints an answer as JSON, or for people.
+     * Prints an answer.
      *
+     * @param format a value of {@code --format}; those but json and csv are for people
      * @param report rows, or a record with the component {@code rows} and others
      * @param table prints it for people
      */
-    protected final void print(boolean json, RunContext context, Object report, Runnable table) {
-        if (json) {
-            Json.print(out(), answer(context, report));
-        } else {
-            table.run();
+    protected final void print(Enum<?> format, RunContext context, Object report, Runnable table) {
+        switch (format.name()) {
+            case "json" -> Json.print(out(), answer(context, report));
+            case "csv" -> Csv.print(out(), answer(context, report).get("rows"));
+            default -> table.run();
         }
     }
 }

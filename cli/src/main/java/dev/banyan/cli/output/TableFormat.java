@@ -6,6 +6,8 @@ public enum TableFormat {
     table,
     /** For programs: nothing but JSON on stdout. */
     json,
+    /** For spreadsheets: the rows alone. */
+    csv,
     /** For documents: tables in Markdown, comments as text. */
     markdown
 }

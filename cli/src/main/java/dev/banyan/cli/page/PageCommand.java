@@ -91,7 +91,7 @@ public final class PageCommand extends ReportCommand {
         PageStudy study = new PageStudy(chosen, config, constants, CudaBackendProvider.execution(config));
         List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
                 .toList();
-        if (json()) {
+        if (forPrograms()) {
             remarkAside(chosen.remark(), warnings);
         } else {
             remark(chosen.remark(), warnings);

@@ -104,7 +104,7 @@ public final class ProbeCommand extends ReportCommand {
         PrintWriter out = out();
         MeasuredLinks measured = null;
         if (measure) {
-            if (!json()) {
+            if (!forPrograms()) {
                 out.println("# " + TerminalText.of(found.remark()));
             }
             List<Integer> gpus = gpus(machine, CudaDevices.busIds());
@@ -112,7 +112,7 @@ public final class ProbeCommand extends ReportCommand {
             measured = measured(machine, gpus);
             machine = measured.machine();
             remarks.addAll(measured.warnings());
-            if (!json()) {
+            if (!forPrograms()) {
                 measured.print(out);
             }
         } else if (CudaDevices.present()) {

@@ -29,7 +29,7 @@ public final class TopoCommand extends Subcommand {
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
-    @Option(names = "--format", description = "table or json (default: table).")
+    @Option(names = "--format", description = "table, json or csv (default: table).")
     private @Nullable OutputFormat format;
 
     @Option(
@@ -59,7 +59,7 @@ public final class TopoCommand extends Subcommand {
             return;
         }
         TopoReport report = TopoReport.of(chosen.machine(), chosen.links(), chosen.warnings());
-        print(format == OutputFormat.json, RunContext.of(chosen.machine()), report, () -> {
+        print(format == null ? OutputFormat.table : format, RunContext.of(chosen.machine()), report, () -> {
             remark(chosen.remark(), report.warnings());
             report.printTable(out());
         });

@@ -1,21 +1,24 @@
 package dev.banyan.cli.topo;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Connection;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.text.LinkNames;
 import java.io.PrintWriter;
-import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Locale;
-import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The report of {@code banyan topo}, in the order of its JSON.
@@ -24,6 +27,7 @@ import java.util.stream.IntStream;
  * @param devices number of devices
  * @param nvlinkConnected whether NVLinks alone connect all devices
  * @param rows one per device
+ * @param nics the network interfaces of the description
  * @param warnings one sentence each
  * @param noPeerAccess pairs of devices that must not touch each other's memory, each two indices from 0
  * @param assumed speeds that the description leaves open
@@ -34,6 +38,7 @@ public record TopoReport(
         int devices,
         boolean nvlinkConnected,
         List<RowReport> rows,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<NicReport> nics,
         List<String> warnings,
         List<List<Integer>> noPeerAccess,
         @JsonIgnore List<String> assumed,
@@ -45,11 +50,18 @@ public record TopoReport(
      * @param weights of the link matrix
      * @param gbs bandwidth one way, from this device, in GB/s
      * @param classes before the rule: 0 none, 1 PCIe, 2 one NVLink, 3 two or more
+     * @param connections to all devices and then all network interfaces, in the words of {@code nvidia-smi topo -m}
      */
-    record RowReport(String name, List<Double> weights, List<Double> gbs, List<Integer> classes) {}
+    record RowReport(
+            String name, List<Double> weights, List<Double> gbs, List<Integer> classes, List<String> connections) {}
+
+    /** A network interface and its connections, as those of a device. */
+    record NicReport(String name, List<String> connections) {}
 
     public static TopoReport of(Machine machine, LinkMatrix links, List<String> warnings) {
         int n = links.size();
+        Routes routes = Routes.of(machine);
+        int ends = n + machine.nics().size();
         return new TopoReport(
                 machine.name(),
                 n,
@@ -59,7 +71,13 @@ public record TopoReport(
                                 machine.devices().get(device).name(),
                                 row(n, other -> links.weight(device, other)),
                                 row(n, other -> links.gbs(device, other)),
-                                row(n, other -> links.classOf(device, other))))
+                                row(n, other -> links.classOf(device, other)),
+                                row(ends, other -> label(machine, routes.between(device, other)))))
+                        .toList(),
+                IntStream.range(n, ends)
+                        .mapToObj(nic -> new NicReport(
+                                machine.nics().get(nic - n).name(),
+                                row(ends, other -> label(machine, routes.between(nic, other)))))
                         .toList(),
                 warnings,
                 noPeerAccess(machine),
@@ -74,6 +92,12 @@ public record TopoReport(
                         .filter(b -> NoPeerAccess.between(machine, a, b))
                         .mapToObj(b -> List.of(a, b)))
                 .toList();
+    }
+
+    private static String label(Machine machine, Connection connection) {
+        return connection.kind() == Connection.Kind.NVLINK
+                ? connection.label().replace("NV", LinkNames.direct(machine).replace("NVLink", "NV"))
+                : connection.label();
     }
 
     private static <T> List<T> row(int n, IntFunction<T> cell) {
@@ -99,42 +123,32 @@ public record TopoReport(
                             .collect(Collectors.joining(", "));
             out.println("# no peer access between " + pairs + ": copies between them go through the host");
         }
+        List<String> names = Stream.concat(
+                        rows.stream().map(RowReport::name), nics.stream().map(NicReport::name))
+                .map(TerminalText::of)
+                .toList();
         printMatrix(
-                out, "link matrix: 0 none, 1/n PCIe, 2 one %s, 3 two or more".formatted(direct), RowReport::weights);
-        printMatrix(out, "GB/s one way, from row to column; 0 where trees have no link", RowReport::gbs);
+                out,
+                (direct.equals("NVLink") ? "NV#: that many NVLinks" : direct + "#: that many links")
+                        + "; PIX, PXB: PCIe switches; PHB, NODE: host bridges; SYS: between sockets",
+                names,
+                Stream.concat(
+                        rows.stream().map(RowReport::connections), nics.stream().map(NicReport::connections)));
+        printMatrix(
+                out,
+                "GB/s one way, from row to column; 0 where trees have no link",
+                names.subList(0, devices),
+                rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));
     }
 
-    private void printMatrix(PrintWriter out, String title, Function<RowReport, List<Double>> values) {
+    private static void printMatrix(PrintWriter out, String title, List<String> names, Stream<List<String>> cells) {
         out.println("#");
         out.println("# " + title);
-        String[][] cells = rows.stream()
-                .map(row -> values.apply(row).stream().map(Numbers::plain).toArray(String[]::new))
-                .toArray(String[][]::new);
-        List<String> shown =
-                rows.stream().map(row -> TerminalText.of(row.name())).toList();
-        int label = width(shown.toArray(String[]::new));
-        int width = Math.max(
-                label, Arrays.stream(cells).mapToInt(TopoReport::width).max().orElse(0));
-        out.println(line("", label, width, shown::get));
-        for (int a = 0; a < devices; a++) {
-            String[] row = cells[a];
-            out.println(line(shown.get(a), label, width, b -> row[b]));
-        }
-    }
-
-    private String line(String head, int label, int width, IntFunction<String> cell) {
-        StringBuilder line = new StringBuilder(pad(head, -label));
-        for (int b = 0; b < devices; b++) {
-            line.append("  ").append(pad(cell.apply(b), width));
-        }
-        return line.toString();
-    }
-
-    private static String pad(String text, int width) {
-        return String.format(Locale.ROOT, "%" + width + "s", text);
-    }
-
-    private static int width(String[] cells) {
-        return Arrays.stream(cells).mapToInt(String::length).max().orElse(1);
+        TextTable table =
+                new TextTable(Stream.concat(Stream.of(""), names.stream()).toArray(String[]::new));
+        Iterator<String> name = names.iterator();
+        cells.forEach(row ->
+                table.row(Stream.concat(Stream.of(name.next()), row.stream()).toArray(String[]::new)));
+        table.lines().forEach(out::println);
     }
 }

@@ -166,7 +166,7 @@ final class TraceRunCommand extends ReportCommand {
             Backend devices,
             Runnable warm,
             @Nullable HostTimeline steps) {
-        if (!json()) {
+        if (!forPrograms()) {
             remark(chosen.remark(), chosen.warnings());
         }
         int ranks = chosen.machine().size();

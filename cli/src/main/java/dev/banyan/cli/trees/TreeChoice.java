@@ -6,15 +6,14 @@ import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.Exhaustive;
 import dev.banyan.trees.balanced.KernighanLin;
-import java.util.Optional;
+import dev.banyan.trees.balanced.Shallow;
 
-/** A way to build trees, as {@code --algorithm} names it. */
+/** A generator of trees, as {@code --trees} names it. */
 public enum TreeChoice {
     KERNIGHAN_LIN("kernighan-lin"),
-    EXHAUSTIVE("exhaustive"),
     EXACT("exact"),
-    /** Trees that share links by their bandwidths, not by weights. */
-    PACKING("packing");
+    EXHAUSTIVE("exhaustive"),
+    SHALLOW("shallow");
 
     private final String label;
 
@@ -26,13 +25,13 @@ public enum TreeChoice {
         return label;
     }
 
-    /** A generator of this kind, where it goes by weights; the seed matters only where ties are broken by chance. */
-    Optional<ForestGenerator> generator(double penalty, long seed) {
+    /** Returns the generator; the seed matters only where ties are broken by chance. */
+    ForestGenerator generator(double penalty, long seed) {
         return switch (this) {
-            case KERNIGHAN_LIN -> Optional.of(new KernighanLin(penalty, seed));
-            case EXHAUSTIVE -> Optional.of(new Exhaustive(penalty));
-            case EXACT -> Optional.of(new Exact(penalty));
-            case PACKING -> Optional.empty();
+            case KERNIGHAN_LIN -> new KernighanLin(penalty, seed);
+            case EXACT -> new Exact(penalty);
+            case EXHAUSTIVE -> new Exhaustive(penalty);
+            case SHALLOW -> new Shallow(penalty);
         };
     }
 

@@ -3,29 +3,30 @@ package dev.banyan.cli.trees;
 import dev.banyan.cli.compare.SubsetsTable;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.config.Config;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.compare.SubsetSurvey;
 import dev.banyan.study.compare.Subsets;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.PlannedTrees;
 import dev.banyan.study.machine.TreesReport;
-import dev.banyan.topology.LinkMatrix;
-import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.internal.render.SvgPacking;
+import dev.banyan.trees.packing.PackedTree;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -43,7 +44,7 @@ import picocli.CommandLine.Option;
             "",
             "Examples:",
             "  banyan trees --machine p3.16xlarge --algorithm packing",
-            "  banyan trees --machine p3.16xlarge --devices 0-4 --algorithm exact --root 2",
+            "  banyan trees --machine p3.16xlarge --devices 0-4 --trees exact --root 2",
             "  banyan trees --machine dgx-2 -a packing --collective broadcast --root 3",
             "  banyan trees --machine p3.16xlarge -a packing --devices 0,1,2,4 --relays 3,5",
             "  banyan trees --machine topo.txt -a packing --format svg > trees.svg",
@@ -54,6 +55,7 @@ public final class TreesCommand extends Subcommand {
     enum Format {
         table,
         json,
+        csv,
         svg,
         markdown
     }
@@ -64,15 +66,22 @@ public final class TreesCommand extends Subcommand {
     @Option(
             names = {"-a", "--algorithm"},
             paramLabel = "NAME",
-            description = "kernighan-lin, exhaustive, exact or packing (default: kernighan-lin, or exact where"
-                    + " MXNET_KVSTORE_TREE_BACKTRACK=1).")
-    private @Nullable TreeChoice algorithm;
+            description = "single-tree, multi-tree, packing, ring or star (default: multi-tree, or single-tree"
+                    + " with --root).")
+    private @Nullable AlgorithmChoice algorithm;
+
+    @Option(
+            names = "--trees",
+            paramLabel = "NAME",
+            description = "Of single-tree and multi-tree: kernighan-lin, exact, exhaustive or shallow (default:"
+                    + " kernighan-lin, or exact where MXNET_KVSTORE_TREE_BACKTRACK=1).")
+    private @Nullable TreeChoice generator;
 
     @Option(
             names = "--root",
             paramLabel = "RANK",
-            description = "One tree with this root (default: one tree per rank), which is also the root of the"
-                    + " broadcast or reduce; of a packing: that alone (default: 0).")
+            description = "The root of a single tree, or of the broadcast or reduce that a packing carries (default:"
+                    + " 0).")
     private @Nullable Integer root;
 
     @Option(
@@ -113,7 +122,7 @@ public final class TreesCommand extends Subcommand {
 
     @Option(
             names = "--format",
-            description = "table, json or svg; of --all-subsets table, json or markdown (default: table).")
+            description = "table, json, csv or svg; of --all-subsets table, json, csv or markdown (default: table).")
     private Format format = Format.table;
 
     @Override
@@ -129,9 +138,13 @@ public final class TreesCommand extends Subcommand {
         }
         int ranks = chosen.machine().size();
         require(root == null || (root >= 0 && root < ranks), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
-        Optional<ForestGenerator> generator = Objects.requireNonNullElse(algorithm, TreeChoice.of(config))
-                .generator(factor, config.get(Algorithms.SEED));
-        PlannedTrees plan = generator.isPresent() ? forest(chosen, generator.get()) : packing(chosen);
+        PlannedTrees plan = switch (algorithm()) {
+            case PACKING -> packing(chosen);
+            case SINGLE_TREE -> balanced(chosen, config, factor, new int[] {Objects.requireNonNullElse(root, 0)});
+            case MULTI_TREE ->
+                balanced(chosen, config, factor, IntStream.range(0, ranks).toArray());
+            default -> planned(chosen, config);
+        };
         List<String> warnings = new ArrayList<>(plan.warnings());
         warnings.addAll(config.warnings());
         print(chosen, plan, warnings);
@@ -141,19 +154,31 @@ public final class TreesCommand extends Subcommand {
         boolean survey = allSubsets != null;
         require(!survey || algorithm == null, "--all-subsets compares algorithms; leave --algorithm out");
         require(
-                !survey || (root == null && penalty == null && collective == null && maxTrees == null),
-                "--all-subsets is about an allreduce by each algorithm as it is; leave --root, --penalty, --collective"
-                        + " and --max-trees out");
+                !survey
+                        || (root == null
+                                && penalty == null
+                                && generator == null
+                                && collective == null
+                                && maxTrees == null),
+                "--all-subsets is about an allreduce by each algorithm as it is; leave --root, --penalty, --trees,"
+                        + " --collective and --max-trees out");
         require(
-                survey
-                        ? format == Format.table || format == Format.json || format == Format.markdown
-                        : format != Format.markdown,
+                survey ? format != Format.svg : format != Format.markdown,
                 survey
                         ? "--format " + format
-                                + " is for one set of trees; with --all-subsets take table, json or markdown"
+                                + " is for one set of trees; with --all-subsets take table, json, csv or markdown"
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
-        if (algorithm == TreeChoice.PACKING) {
-            require(penalty == null, "--penalty has no meaning for packing, which goes by bandwidths; leave it out");
+        require(
+                algorithm != AlgorithmChoice.ONE_SHOT,
+                "one-shot has no trees, all send to all; 'banyan compare' rates it");
+        boolean balanced = algorithm() == AlgorithmChoice.SINGLE_TREE || algorithm() == AlgorithmChoice.MULTI_TREE;
+        require(
+                survey || balanced || (penalty == null && generator == null),
+                "--penalty and --trees go with --algorithm single-tree or multi-tree");
+        require(
+                survey || root == null || algorithm() == AlgorithmChoice.SINGLE_TREE || isPacking(),
+                "--root goes with --algorithm single-tree or packing");
+        if (isPacking()) {
             require(
                     root == null || (collective != null && collective.hasRoot()),
                     "--root of a packing needs --collective broadcast or reduce");
@@ -164,13 +189,36 @@ public final class TreesCommand extends Subcommand {
         }
     }
 
-    private PlannedTrees forest(ChosenMachine chosen, ForestGenerator generator) {
-        LinkMatrix links = chosen.links();
-        int[] roots = root == null ? IntStream.range(0, links.size()).toArray() : new int[] {root};
+    private boolean isPacking() {
+        return algorithm == AlgorithmChoice.PACKING;
+    }
+
+    private AlgorithmChoice algorithm() {
+        return Objects.requireNonNullElse(
+                algorithm, root == null ? AlgorithmChoice.MULTI_TREE : AlgorithmChoice.SINGLE_TREE);
+    }
+
+    private PlannedTrees balanced(ChosenMachine chosen, Config config, double factor, int[] roots) {
+        ForestGenerator built = Objects.requireNonNullElse(generator, TreeChoice.of(config))
+                .generator(factor, config.get(Algorithms.SEED));
+        return timed(
+                chosen,
+                algorithm().label() + " (" + built.name() + ")",
+                () -> PackedTree.of(built.generate(chosen.links(), roots)));
+    }
+
+    private PlannedTrees planned(ChosenMachine chosen, Config config) {
+        Planner planner = new Planner(chosen.machine(), config, null);
+        return timed(
+                chosen,
+                algorithm().label(),
+                () -> planner.trees(AlgorithmConfig.of(algorithm()), Collective.ALL_REDUCE, -1));
+    }
+
+    private static PlannedTrees timed(ChosenMachine chosen, String name, Supplier<List<PackedTree>> trees) {
         long start = System.nanoTime();
-        Forest forest = generator.generate(links, roots);
-        double generationMs = (System.nanoTime() - start) / 1e6;
-        return PlannedTrees.of(chosen, generator.name(), forest, generationMs);
+        List<PackedTree> built = trees.get();
+        return PlannedTrees.of(chosen, name, built, (System.nanoTime() - start) / 1e6);
     }
 
     private PlannedTrees packing(ChosenMachine chosen) {
@@ -193,7 +241,7 @@ public final class TreesCommand extends Subcommand {
         TreesReport report = TreesReport.of(chosen, plan, warnings);
         PrintWriter out = out();
         switch (format) {
-            case json -> Json.print(out, answer(RunContext.of(chosen.machine()), report));
+            case json, csv -> print(format, RunContext.of(chosen.machine()), report, () -> {});
             case svg -> {
                 remarkAside(chosen.remark(), warnings);
                 out.print(SvgPacking.of(
@@ -218,7 +266,7 @@ public final class TreesCommand extends Subcommand {
         } catch (IllegalArgumentException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }
-        print(format == Format.json, RunContext.of(chosen.machine()), report, () -> {
+        print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == Format.table ? chosen.remark() : null, chosen.warnings());
             new SubsetsTable(report, size != 0)
                     .print(out(), format == Format.markdown ? TableFormat.markdown : TableFormat.table);

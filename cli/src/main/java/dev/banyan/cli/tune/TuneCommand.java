@@ -9,7 +9,6 @@ import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
@@ -296,13 +295,10 @@ public final class TuneCommand extends ReportCommand {
         }
         PrintWriter err = err();
         chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
-        PrintWriter out = out();
-        if (json()) {
-            RunContext context = RunContext.of(
-                    chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name());
-            Json.print(out, answer(context, report.json(file.toString())));
-        } else {
-            report.lines(file.toString(), chosen.remark()).forEach(out::println);
-        }
+        print(
+                RunContext.of(
+                        chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name()),
+                report.json(file.toString()),
+                () -> report.lines(file.toString(), chosen.remark()).forEach(out()::println));
     }
 }

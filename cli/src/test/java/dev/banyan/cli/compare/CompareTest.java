@@ -60,15 +60,18 @@ class CompareTest {
         }
         assertThat(rows)
                 .containsExactly(
+                        "single-tree",
                         "multi-tree (kernighan-lin)",
                         "multi-tree (exact)",
                         "packing",
-                        "ring (best set)",
+                        "ring",
                         "star",
+                        "one-shot",
                         "nccl");
-        assertThat(report.get("rows").get(2).get("ratio").asDouble()).isEqualTo(1);
-        assertThat(report.get("rows").get(3).get("depth").asInt()).isEqualTo(7);
-        assertThat(report.get("rows").get(4).get("trees").asInt()).isEqualTo(1);
+        assertThat(report.get("rows").get(3).get("ratio").asDouble()).isEqualTo(1);
+        assertThat(report.get("rows").get(4).get("depth").asInt()).isEqualTo(7);
+        assertThat(report.get("rows").get(4).get("ratio").asDouble()).isEqualTo(1);
+        assertThat(report.get("rows").get(5).get("trees").asInt()).isEqualTo(1);
     }
 
     /** The star of a switch: all but one send to one device, at 1/(n-1) of its link. */
@@ -108,7 +111,7 @@ class CompareTest {
                 .isEqualTo(CommandRun.of("compare --format json --machine dgx-a100")
                         .json()
                         .findValues("rateGBs"))
-                .hasSize(6);
+                .hasSize(8);
     }
 
     @Test

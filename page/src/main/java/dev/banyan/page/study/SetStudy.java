@@ -4,13 +4,11 @@ import dev.banyan.config.Config;
 import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.WayModel;
 import dev.banyan.page.model.WayModel.TreeModel;
-import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.ScheduleTraffic;
-import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.compare.AlgorithmLoads;
 import dev.banyan.study.machine.CertificateReport;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
@@ -21,6 +19,7 @@ import dev.banyan.trees.Tree;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.Direction;
 import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
@@ -39,10 +38,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Finds how fast an allreduce between some devices can be, and how the algorithms carry it. */
 final class SetStudy {
-    private static final int ELEMENT_BYTES = 4;
-    /** Elements of a call that up to 16 trees can share out evenly. */
-    private static final long ELEMENTS = 16 * 720_720L;
-
     private final Machine machine;
     private final DrawnLinks links;
     private final ChosenMachine chosen;
@@ -173,33 +168,17 @@ final class SetStudy {
 
     private WayModel packed(int algorithm, TreePacking packing, int... devices) {
         LinkLoads loads = new LinkLoads(packing.network(), packing.links());
-        for (PackedTree tree : packing.trees()) {
-            loads.addUp(tree.share(), tree.up());
-            loads.addDown(tree.share(), tree.down());
-        }
+        loads.add(packing.trees(), Direction.UP_AND_DOWN);
         return way(algorithm, packing.network(), loads, packing.trees(), devices);
     }
 
     private WayModel planned(int algorithm, Planner planner, int... devices) {
-        AlgorithmConfig choice = AlgorithmConfig.of(algorithms.get(algorithm));
-        Schedule schedule = planner.plan(
-                        choice,
-                        new CollectiveRequest(
-                                Collective.ALL_REDUCE, -1, ELEMENTS, ELEMENT_BYTES, false, Long.MAX_VALUE))
-                .schedule();
-        ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
+        AlgorithmChoice choice = algorithms.get(algorithm);
         Network network = Network.ofAllLinks(machine, devices);
-        LinkLoads loads = new LinkLoads(network);
-        for (int from = 0; from < devices.length; from++) {
-            for (int to = 0; to < devices.length; to++) {
-                if (traffic.bytesBetween(from, to) > 0) {
-                    loads.addTransfer(traffic.shareBetween(from, to), from, to);
-                }
-            }
-        }
-        List<PackedTree> trees = algorithms.get(algorithm) == AlgorithmChoice.ONE_SHOT
+        LinkLoads loads = AlgorithmLoads.of(planner, choice, network);
+        List<PackedTree> trees = choice == AlgorithmChoice.ONE_SHOT
                 ? null
-                : planner.trees(choice, Collective.ALL_REDUCE, -1);
+                : planner.trees(AlgorithmConfig.of(choice), Collective.ALL_REDUCE, -1);
         return way(algorithm, network, loads, trees, devices);
     }
 

@@ -314,7 +314,7 @@ class CudaBackendTest {
     void shortStepsHaveOneMarkForEachDevice() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .set(Planner.ALGORITHM, SizeRules.parse("ring/1"))
                 .build();
         int[] devices = IntStream.range(0, 8).toArray();
         Map<Integer, Long> nodes = new HashMap<>();

@@ -3,9 +3,7 @@ package dev.banyan.trees.packing;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -78,7 +76,7 @@ public record ForestCost(
     }
 
     private static ForestCost price(List<PackedTree> trees, Direction direction, LinkLoads loads, Network network) {
-        addLoads(trees, direction, loads, network.ranks());
+        loads.add(trees, direction);
         int depth = 0;
         int stages = 0;
         double latency = 0;
@@ -106,27 +104,6 @@ public record ForestCost(
                 IntStream.range(0, network.arcs()).mapToObj(loads::load).toList(),
                 loads.rateGbs(),
                 latency);
-    }
-
-    /** Exact sums are slow: trees of equal shares, which may be n^2, are counted before they are added. */
-    private static void addLoads(List<PackedTree> trees, Direction direction, LinkLoads loads, int ranks) {
-        Map<BigFraction, int[]> transfers = new LinkedHashMap<>();
-        for (PackedTree tree : trees) {
-            int[] counts = transfers.computeIfAbsent(tree.share(), share -> new int[ranks * ranks]);
-            for (int rank = 0; rank < ranks; rank++) {
-                if (rank != tree.root()) {
-                    counts[rank * ranks + tree.up().parent(rank)] += direction.goesUp() ? 1 : 0;
-                    counts[tree.down().parent(rank) * ranks + rank] += direction.goesDown() ? 1 : 0;
-                }
-            }
-        }
-        transfers.forEach((share, counts) -> {
-            for (int pair = 0; pair < counts.length; pair++) {
-                if (counts[pair] > 0) {
-                    loads.addTransfer(share.multiply(counts[pair]), pair / ranks, pair % ranks);
-                }
-            }
-        });
     }
 
     private static double latencyUs(Tree tree, boolean up, LinkLoads loads) {

@@ -5,6 +5,7 @@ import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -60,6 +61,31 @@ public final class LinkLoads {
                 addTransfer(share, tree.parent(rank), rank);
             }
         }
+    }
+
+    /**
+     * Adds the transfers of trees; else as {@link #addUp}. Exact sums are slow: transfers of trees of equal shares, of
+     * which there may be n^2, are counted before they are added.
+     */
+    public void add(List<PackedTree> trees, Direction direction) {
+        int ranks = network.ranks();
+        Map<BigFraction, int[]> transfers = new LinkedHashMap<>();
+        for (PackedTree tree : trees) {
+            int[] counts = transfers.computeIfAbsent(tree.share(), share -> new int[ranks * ranks]);
+            for (int rank = 0; rank < ranks; rank++) {
+                if (rank != tree.root()) {
+                    counts[rank * ranks + tree.up().parent(rank)] += direction.goesUp() ? 1 : 0;
+                    counts[tree.down().parent(rank) * ranks + rank] += direction.goesDown() ? 1 : 0;
+                }
+            }
+        }
+        transfers.forEach((share, counts) -> {
+            for (int pair = 0; pair < counts.length; pair++) {
+                if (counts[pair] > 0) {
+                    addTransfer(share.multiply(counts[pair]), pair / ranks, pair % ranks);
+                }
+            }
+        });
     }
 
     /** Adds a transfer of a share of all data from one rank to another; else as {@link #addUp}. */

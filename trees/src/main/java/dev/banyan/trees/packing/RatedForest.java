@@ -37,25 +37,16 @@ public final class RatedForest {
             if (!loads.hasPaths(tree, Direction.UP_AND_DOWN)) {
                 return Optional.empty();
             }
-            loads.addUp(tree.share(), tree.up());
-            loads.addDown(tree.share(), tree.down());
         }
+        loads.add(trees, Direction.UP_AND_DOWN);
         return Optional.of(loads);
     }
 
     /**
-     * A forest as a packing that carries an allreduce; else as {@link #rateGbs}.
-     *
-     * @param bound what no schedule can exceed on the network
-     */
-    public static Optional<TreePacking> of(Forest forest, Network network, Bound bound) {
-        return of(PackedTree.of(forest), network, bound);
-    }
-
-    /**
-     * Trees with their shares, which may differ on the way up and down; else as {@link #of(Forest, Network, Bound)}.
+     * Trees as a packing that carries an allreduce; else as {@link #rateGbs}.
      *
      * @param trees their shares sum to 1
+     * @param bound what no schedule can exceed on the network
      */
     public static Optional<TreePacking> of(List<PackedTree> trees, Network network, Bound bound) {
         Optional<LinkLoads> loaded = loads(trees, network);

@@ -33,8 +33,8 @@ class RatedForestTest {
         Forest two = new Forest(List.of(Tree.ofParents(-1, 0, 1), Tree.ofParents(-1, 0, 0)), List.of(0.75, 0.25));
         // 0-1 carries all, 1-2 three quarters, 0-2 a quarter.
         assertThat(RatedForest.rateGbs(two, Network.of(triangle))).contains(BigFraction.of(80, 3));
-        TreePacking packing =
-                RatedForest.of(two, Network.of(triangle), SOME_BOUND).orElseThrow();
+        TreePacking packing = RatedForest.of(PackedTree.of(two), Network.of(triangle), SOME_BOUND)
+                .orElseThrow();
         assertThat(packing.trees().getFirst().share()).isEqualTo(BigFraction.of(3, 4));
         assertThat(packing.rateGbs()).isEqualTo(BigFraction.of(80, 3));
         assertThat(packing.links()).isEmpty();
@@ -45,7 +45,8 @@ class RatedForestTest {
         Machine path = Networks.direct(3, new int[] {0, 1, 30}, new int[] {1, 2, 20});
         Forest star = Forest.equalShares(List.of(Tree.ofParents(-1, 0, 0)));
         assertThat(RatedForest.rateGbs(star, Network.of(path))).isEmpty();
-        assertThat(RatedForest.of(star, Network.of(path), SOME_BOUND)).isEmpty();
+        assertThat(RatedForest.of(PackedTree.of(star), Network.of(path), SOME_BOUND))
+                .isEmpty();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RatedForest.rateGbs(star, Network.of(Networks.preset("dgx-1p"))))
                 .withMessageContaining("3 devices");
@@ -55,7 +56,8 @@ class RatedForestTest {
     void namesTheWaysThroughHubs() {
         Network network = Network.of(Networks.preset("pcie-4"));
         Forest star = Forest.equalShares(List.of(Tree.ofParents(-1, 0, 0, 0)));
-        TreePacking packing = RatedForest.of(star, network, SOME_BOUND).orElseThrow();
+        TreePacking packing =
+                RatedForest.of(PackedTree.of(star), network, SOME_BOUND).orElseThrow();
         assertThat(packing.links())
                 .hasSize(6)
                 .isSortedAccordingTo((a, b) -> 4 * (a.from() - b.from()) + a.to() - b.to());

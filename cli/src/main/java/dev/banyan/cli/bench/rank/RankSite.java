@@ -2,7 +2,6 @@ package dev.banyan.cli.bench.rank;
 
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
@@ -28,8 +27,8 @@ public interface RankSite extends AutoCloseable {
     Communicator open(SizeRules rules);
 
     /** A communicator that does everything with the given algorithm; else as above. */
-    default Communicator open(AlgorithmChoice algorithm) {
-        return open(SizeRules.always(AlgorithmConfig.of(algorithm)));
+    default Communicator open(AlgorithmConfig algorithm) {
+        return open(SizeRules.always(algorithm));
     }
 
     /** Why NCCL cannot run a collective here, as one sentence without its end; null if it can. */

@@ -1,9 +1,7 @@
 package dev.banyan.cli.bench.report;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.output.Assumptions;
-import dev.banyan.cli.output.Json;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
@@ -17,7 +15,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiFunction;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,34 +27,34 @@ import org.jspecify.annotations.Nullable;
 public final class Reporter {
     private final PrintWriter out;
     private final PrintWriter err;
-    private final boolean json;
+    private final boolean forPrograms;
     private final @Nullable PlotFile plot;
-    private final BiFunction<RunContext, Object, JsonNode> answers;
+    private final BiConsumer<RunContext, Object> answer;
     private final List<Object> results = new ArrayList<>();
     private RunContext context = RunContext.NONE;
 
     /**
-     * @param json whether rows are printed as JSON at the end
+     * @param forPrograms whether rows alone are printed, at the end
      * @param plot where sweeps are drawn, or null for nowhere
-     * @param answers makes JSON of what figures hold for and of rows
+     * @param answer prints rows with what their figures hold for
      */
     public Reporter(
             PrintWriter out,
             PrintWriter err,
-            boolean json,
+            boolean forPrograms,
             @Nullable PlotFile plot,
-            BiFunction<RunContext, Object, JsonNode> answers) {
-        this.answers = answers;
+            BiConsumer<RunContext, Object> answer) {
+        this.answer = answer;
         this.out = out;
         this.err = err;
-        this.json = json;
+        this.forPrograms = forPrograms;
         this.plot = plot;
     }
 
     /** Returns a reporter of a process that prints nothing. */
     public Reporter silent() {
         return new Reporter(
-                new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), json, null, answers);
+                new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter()), forPrograms, null, answer);
     }
 
     /**
@@ -86,7 +84,7 @@ public final class Reporter {
 
     /** Lines for people only. */
     public void lines(List<String> lines) {
-        if (!json) {
+        if (!forPrograms) {
             lines.forEach(out::println);
             out.flush();
         }
@@ -104,8 +102,8 @@ public final class Reporter {
 
     /** Ends the run: prints the whole result for programs, if there is any. */
     public void finish() {
-        if (json && !results.isEmpty()) {
-            Json.print(out, answers.apply(context, results));
+        if (forPrograms && !results.isEmpty()) {
+            answer.accept(context, results);
         }
     }
 

@@ -48,7 +48,7 @@ public record WorkloadBench(RankSite site, Reporter reporter) {
             try (Rows<WorkloadRow> table =
                     reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
                 for (AlgorithmChoice algorithm : algorithms.choices()) {
-                    try (Communicator communicator = site.open(algorithm)) {
+                    try (Communicator communicator = site.open(algorithms.config(algorithm))) {
                         calls.forEach(communicator::prepare);
                         for (int depth : depths) {
                             Runnable round = () -> push(communicator, calls, depth);

@@ -13,7 +13,7 @@ public enum AlgorithmChoice {
     MULTI_TREE("multi-tree"),
     /** Trees packed into the machine's links, with a share of the array each. */
     PACKING("packing"),
-    /** A ring. */
+    /** The rings that carry most together, with a share of the array each. */
     RING("ring"),
     /** A star: one device sums and sends the result. */
     STAR("star"),

@@ -5,12 +5,12 @@ import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import java.util.Objects;
 
 /**
- * The algorithm of a call and its parameters. As text, {@code ALGORITHM[/TREES][@CHUNK]}: {@code ring}, {@code
+ * The algorithm of a call and its parameters. As text, {@code ALGORITHM[/TREES][@CHUNK]}: {@code ring/1}, {@code
  * single-tree@64K}, {@code packing/8@1M}.
  *
  * @param algorithm the algorithm
- * @param maxTrees greatest number of trees of {@link AlgorithmChoice#PACKING}; {@link Integer#MAX_VALUE} for the best
- *     number, and for all other algorithms
+ * @param maxTrees greatest number of trees of {@link AlgorithmChoice#PACKING}, or of rings, each one way around, of
+ *     {@link AlgorithmChoice#RING}; {@link Integer#MAX_VALUE} for the best number, and for all other algorithms
  * @param chunkBytes greatest length of a chunk in bytes, at least 64; {@link Long#MAX_VALUE} if it is open
  */
 public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chunkBytes) {
@@ -18,7 +18,7 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
     static final long LEAST_CHUNK = 64;
 
     /**
-     * @throws IllegalArgumentException if a number is out of range, trees are limited that are not packed, or
+     * @throws IllegalArgumentException if a number is out of range, trees are limited that are neither packed nor rings, or
      *     {@link AlgorithmChoice#NCCL} has chunks
      */
     public AlgorithmConfig {
@@ -27,9 +27,9 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
             throw new IllegalArgumentException("at most " + maxTrees + " trees in chunks of " + chunkBytes
                     + " bytes; it takes a tree and 64 bytes");
         }
-        if (maxTrees < Integer.MAX_VALUE && algorithm != AlgorithmChoice.PACKING) {
-            throw new IllegalArgumentException(
-                    algorithm.label() + " has the trees that it has; only packing takes a number of trees");
+        if (maxTrees < Integer.MAX_VALUE && algorithm != AlgorithmChoice.PACKING && algorithm != AlgorithmChoice.RING) {
+            throw new IllegalArgumentException(algorithm.label()
+                    + " takes no number of trees; only packing takes one, and ring a number of rings");
         }
         if (chunkBytes < Long.MAX_VALUE && algorithm == AlgorithmChoice.NCCL) {
             throw new IllegalArgumentException("nccl cuts data by itself; leave the length of chunks out");

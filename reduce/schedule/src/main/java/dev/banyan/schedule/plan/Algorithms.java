@@ -22,7 +22,6 @@ import dev.banyan.trees.internal.render.TreeDrawing;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.TreePacking;
-import dev.banyan.trees.ring.RingFinder;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -64,7 +63,8 @@ public final class Algorithms {
             KernighanLin.DEFAULT_SEED,
             "Seeds the tie-breaking choices: the same seed gives the same trees.");
 
-    static final Setting<Boolean> LOG_TREE =
+    /** Draws trees in the log. */
+    public static final Setting<Boolean> LOG_TREE =
             Setting.flag("MXNET_KVSTORE_LOGTREE", false, "Draws new trees in the log.");
 
     private static final Logger LOG = LoggerFactory.getLogger(Algorithms.class);
@@ -140,7 +140,7 @@ public final class Algorithms {
                 machine.size() == 1
                         ? new ForestAlgorithm(choice.label(), Forest.equalShares(List.of(Tree.ofParents(-1))))
                         : new PackedAlgorithm(machine.size(), packings(maxTrees));
-            case RING -> new RingAlgorithm(RingFinder.order(LinkMatrix.of(machine)));
+            case RING -> RingAlgorithm.of(machine, maxTrees);
             case STAR -> new StarAlgorithm(machine.size());
             case ONE_SHOT -> new OneShotAlgorithm(LinkMatrix.of(machine));
             case AUTO -> throw new IllegalArgumentException("auto is no algorithm; choose one for the call first");

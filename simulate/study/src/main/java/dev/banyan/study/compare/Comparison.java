@@ -61,7 +61,7 @@ public record Comparison(
         @JsonIgnore List<String> assumed,
         @JsonIgnore List<String> remarks) {
     /** Steps of progress. */
-    public static final int STEPS = Contender.values().length + 1;
+    public static final int STEPS = Contender.ALL.size() + 1;
 
     /**
      * One way to carry it; without figures where it refuses the machine.
@@ -130,10 +130,10 @@ public record Comparison(
                 ? null
                 : AllReducePacking.of(chosen.network()).bound();
         List<Trial> trials = new ArrayList<>();
-        for (Contender contender : Contender.values()) {
+        for (Contender contender : Contender.ALL) {
             trials.add(Trial.warm(contender, chosen));
             onStep.run();
-            if (contender == Contender.PACKING && relays.length > 0) {
+            if (contender.algorithm() == AlgorithmChoice.PACKING && relays.length > 0) {
                 trials.add(Trial.warm("packing+relays", () -> {
                     WayFigures figures = WayFigures.of(AllReducePacking.of(chosen.network(relays)));
                     return () -> figures;

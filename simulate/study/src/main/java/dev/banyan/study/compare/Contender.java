@@ -1,120 +1,69 @@
 package dev.banyan.study.compare;
 
+import dev.banyan.config.Config;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
-import dev.banyan.topology.LinkMatrix;
-import dev.banyan.trees.Forest;
-import dev.banyan.trees.ForestGenerator;
-import dev.banyan.trees.Tree;
 import dev.banyan.trees.balanced.Exact;
-import dev.banyan.trees.balanced.KernighanLin;
-import dev.banyan.trees.packing.RatedForest;
+import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
-import dev.banyan.trees.ring.RingSet;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
-import org.apache.commons.numbers.fraction.BigFraction;
+import java.util.stream.Stream;
 
-/** A way to carry an allreduce between the devices of a machine, without relays. */
-enum Contender {
-    /** Balanced binary trees by Kernighan-Lin, one per root. */
-    KERNIGHAN_LIN("multi-tree (kernighan-lin)") {
-        @Override
-        Supplier<WayFigures> build(ChosenMachine chosen) {
-            return generate(new KernighanLin(), chosen);
-        }
-    },
-    /** Balanced binary trees by dynamic programming, one per root. */
-    EXACT("multi-tree (exact)") {
-        @Override
-        Optional<String> refusal(ChosenMachine chosen) {
-            return chosen.machine().size() <= Exact.MAX_DEVICES
-                    ? Optional.empty()
-                    : Optional.of("at most " + Exact.MAX_DEVICES + " devices");
-        }
+/**
+ * A way to carry an allreduce between the devices of a machine, without relays.
+ *
+ * @param label the name of the algorithm, with the generator of its trees where there are several
+ * @param exact whether trees have the greatest weight, instead of Kernighan and Lin's
+ */
+record Contender(String label, AlgorithmChoice algorithm, boolean exact) {
+    /** All algorithms, multi-trees by both generators. */
+    static final List<Contender> ALL = AlgorithmChoice.scheduled().stream()
+            .flatMap(algorithm -> algorithm == AlgorithmChoice.MULTI_TREE
+                    ? Stream.of(
+                            new Contender("multi-tree (kernighan-lin)", algorithm, false),
+                            new Contender("multi-tree (exact)", algorithm, true))
+                    : Stream.of(of(algorithm)))
+            .toList();
 
-        @Override
-        Supplier<WayFigures> build(ChosenMachine chosen) {
-            return generate(new Exact(), chosen);
-        }
-    },
-    /** Trees that are packed into the links. */
-    PACKING("packing") {
-        @Override
-        Supplier<WayFigures> build(ChosenMachine chosen) {
+    static Contender of(AlgorithmChoice algorithm) {
+        return new Contender(algorithm.label(), algorithm, false);
+    }
+
+    /** Returns why it cannot be built for these devices, if it cannot. */
+    Optional<String> refusal(ChosenMachine chosen) {
+        return exact && chosen.machine().size() > Exact.MAX_DEVICES
+                ? Optional.of("at most " + Exact.MAX_DEVICES + " devices")
+                : Optional.empty();
+    }
+
+    /** Builds its trees, which takes the time of planning; the returned supplier rates them. */
+    Supplier<WayFigures> build(ChosenMachine chosen) {
+        if (algorithm == AlgorithmChoice.PACKING) {
             TreePacking packing = AllReducePacking.of(chosen.network());
             return () -> WayFigures.of(packing);
         }
-    },
-    /** The best set of rings. */
-    RINGS("ring (best set)") {
-        @Override
-        Optional<String> refusal(ChosenMachine chosen) {
-            return RingSet.of(chosen.whole(), chosen.devices()).isPresent()
-                    ? Optional.empty()
-                    : Optional.of("no ring joins all devices");
-        }
-
-        @Override
-        Supplier<WayFigures> build(ChosenMachine chosen) {
-            RingSet rings = RingSet.of(chosen.whole(), chosen.devices()).orElseThrow();
-            return () -> WayFigures.of(rings);
-        }
-    },
-    /** All to one device and back, around the device where that is fastest. */
-    STAR("star") {
-        @Override
-        Supplier<WayFigures> build(ChosenMachine chosen) {
-            int n = chosen.machine().size();
-            List<Forest> stars = IntStream.range(0, n)
-                    .mapToObj(root -> {
-                        int[] parents = new int[n];
-                        Arrays.fill(parents, root);
-                        parents[root] = -1;
-                        return Forest.equalShares(List.of(Tree.ofParents(parents)));
-                    })
-                    .toList();
-            return () -> stars.stream()
-                    .map(star -> rate(star, chosen))
-                    .max(Comparator.comparing(WayFigures::rateGbs))
-                    .orElseThrow();
-        }
-    };
-
-    private final String label;
-
-    Contender(String label) {
-        this.label = label;
+        Config config = Config.builder().set(Algorithms.TREE_BACKTRACK, exact).load();
+        Planner planner = new Planner(chosen.machine(), config.without(List.of(Algorithms.LOG_TREE)), null);
+        List<PackedTree> trees = planner.trees(AlgorithmConfig.of(algorithm), Collective.ALL_REDUCE, -1);
+        return () -> new WayFigures(
+                AlgorithmLoads.of(planner, algorithm, chosen.allLinks()).rateGbs(),
+                trees.stream().mapToInt(PackedTree::depth).max().orElseThrow(),
+                number(trees.size(), chosen.machine().size()));
     }
 
-    String label() {
-        return label;
-    }
-
-    /** Why it can't be built for these devices, if it can't. */
-    Optional<String> refusal(ChosenMachine chosen) {
-        return Optional.empty();
-    }
-
-    /** Builds it, which is what takes time; what comes back looks how fast it is. */
-    abstract Supplier<WayFigures> build(ChosenMachine chosen);
-
-    private static Supplier<WayFigures> generate(ForestGenerator generator, ChosenMachine chosen) {
-        LinkMatrix links = chosen.links();
-        Forest forest =
-                generator.generate(links, IntStream.range(0, links.size()).toArray());
-        return () -> rate(forest, chosen);
-    }
-
-    private static WayFigures rate(Forest forest, ChosenMachine chosen) {
-        BigFraction rate = RatedForest.rateGbs(forest, chosen.network())
-                .or(() -> RatedForest.rateGbs(forest, chosen.allLinks()))
-                .orElseThrow(() -> new IllegalStateException("some devices have no path to each other"));
-        int depth = forest.trees().stream().mapToInt(Tree::depth).max().orElseThrow();
-        return new WayFigures(rate, depth, forest.trees().size());
+    /** Returns the number of trees or rings: a ring has a tree that ends at each device, one-shot a tree for each. */
+    private int number(int trees, int devices) {
+        return switch (algorithm) {
+            case RING -> trees / devices;
+            case ONE_SHOT -> devices;
+            default -> trees;
+        };
     }
 }

@@ -2,6 +2,7 @@ package dev.banyan.study.compare;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.trees.packing.TreePacking;
@@ -54,7 +55,7 @@ public record SubsetRow(
      */
     public static SubsetRow of(ChosenMachine set, int @Nullable [] relays) {
         TreePacking packing = AllReducePacking.of(set.network());
-        Trial timed = Trial.timeQuickly(Contender.PACKING, set);
+        Trial timed = Trial.timeQuickly(Contender.of(AlgorithmChoice.PACKING), set);
         BigFraction bound = packing.bound().gbs();
         return new SubsetRow(
                 set.group(),
@@ -64,9 +65,9 @@ public record SubsetRow(
                 Numbers.exact(packing.rateGbs()),
                 bound.doubleValue(),
                 packing.ratio().doubleValue(),
-                ratio(Contender.KERNIGHAN_LIN, set, bound),
-                ratio(Contender.RINGS, set, bound),
-                ratio(Contender.STAR, set, bound),
+                ratio(AlgorithmChoice.MULTI_TREE, set, bound),
+                ratio(AlgorithmChoice.RING, set, bound),
+                ratio(AlgorithmChoice.STAR, set, bound),
                 packing.trees().size(),
                 packing.depth(),
                 timed.generationMs(),
@@ -74,8 +75,8 @@ public record SubsetRow(
                 relays == null ? null : withRelays(packing, set, relays).doubleValue());
     }
 
-    private static double ratio(Contender contender, ChosenMachine set, BigFraction bound) {
-        return contender.build(set).get().rateGbs().divide(bound).doubleValue();
+    private static double ratio(AlgorithmChoice algorithm, ChosenMachine set, BigFraction bound) {
+        return Contender.of(algorithm).build(set).get().rateGbs().divide(bound).doubleValue();
     }
 
     private static BigFraction withRelays(TreePacking alone, ChosenMachine set, int[] relays) {

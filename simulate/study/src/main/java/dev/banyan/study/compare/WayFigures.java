@@ -1,7 +1,6 @@
 package dev.banyan.study.compare;
 
 import dev.banyan.trees.packing.TreePacking;
-import dev.banyan.trees.ring.RingSet;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -15,12 +14,5 @@ record WayFigures(BigFraction rateGbs, int depth, int trees) {
     static WayFigures of(TreePacking packing) {
         return new WayFigures(
                 packing.rateGbs(), packing.depth(), packing.trees().size());
-    }
-
-    static WayFigures of(RingSet rings) {
-        return new WayFigures(
-                rings.rateGbs(),
-                rings.rings().stream().mapToInt(RingSet.Ring::depth).max().orElseThrow(),
-                rings.rings().size());
     }
 }

@@ -48,12 +48,12 @@ public record PlannedTrees(
         @Nullable TreePacking alone,
         @Nullable TreePacking together,
         List<String> warnings) {
-    /** Trees of a generator that goes by weights, carrying an allreduce. */
-    public static PlannedTrees of(ChosenMachine chosen, String algorithm, Forest forest, double generationMs) {
+    /** Trees of an algorithm other than packing, carrying an allreduce. */
+    public static PlannedTrees of(ChosenMachine chosen, String algorithm, List<PackedTree> trees, double generationMs) {
         Network network = chosen.network();
         Bound bound = AllReducePacking.of(network).bound();
-        TreePacking packing = RatedForest.of(forest, network, bound)
-                .or(() -> RatedForest.of(forest, chosen.allLinks(), bound))
+        TreePacking packing = RatedForest.of(trees, network, bound)
+                .or(() -> RatedForest.of(trees, chosen.allLinks(), bound))
                 .orElseThrow(() -> new IllegalStateException("some devices of "
                         + chosen.machine().name() + " have no path to each other; take --algorithm packing"));
         return new PlannedTrees(

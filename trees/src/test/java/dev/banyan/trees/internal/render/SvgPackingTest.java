@@ -149,12 +149,12 @@ class SvgPackingTest {
                 .generate(links, IntStream.range(0, links.size()).toArray());
         Network network = Network.of(machine);
         Bound bound = new Bound(BigFraction.of(1000), new Certificate.Cut(List.of(0), false));
-        return RatedForest.of(forest, network, bound).orElseThrow();
+        return RatedForest.of(PackedTree.of(forest), network, bound).orElseThrow();
     }
 
     private static TreePacking packing(Machine machine, Tree tree) {
         Bound bound = new Bound(BigFraction.of(1000), new Certificate.Cut(List.of(0), false));
-        return RatedForest.of(Forest.equalShares(List.of(tree)), Network.of(machine), bound)
+        return RatedForest.of(PackedTree.of(Forest.equalShares(List.of(tree))), Network.of(machine), bound)
                 .orElseThrow();
     }
 
