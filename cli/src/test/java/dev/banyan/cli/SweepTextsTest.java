@@ -111,6 +111,15 @@ class SweepTextsTest {
                 .contains("1 of 3 rows have times of one kind alone, out of place or in place: the file is cut there");
     }
 
+    /** A heading with a prefix of an unknown kind makes as many characters of other lines a prefix. */
+    @Test
+    void optionsOfACommandAreNoRow() throws IOException {
+        String tagged = HEADING.replaceAll("(?m)^", "<0> ") + ROWS.replaceAll("(?m)^", "<0> ");
+        assertThat(onTwo(tagged + "   -b 1048576 -e 134217728 -f 2 -g 1 -n 50 -w 10\n")
+                        .out())
+                .contains("all_reduce on 2 devices");
+    }
+
     @Test
     void aDescriptionWithoutPeerAccessIsTheCause() throws IOException {
         Path topo = Files.writeString(folder.resolve("topo.txt"), """

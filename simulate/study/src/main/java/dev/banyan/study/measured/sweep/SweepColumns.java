@@ -89,7 +89,8 @@ record SweepColumns(int line, List<String> names, List<Integer> times, int secon
         }
         int least = names.size() - times.getFirst() + 3;
         boolean isCount = words.size() > 1 && words.get(1).text().matches("[0-9]+");
-        if (!isCount && words.size() < least) {
+        boolean isCommand = words.size() > 1 && words.get(1).text().matches("--?[a-zA-Z].*");
+        if (isCommand || (!isCount && words.size() < least)) {
             return null;
         }
         int width = times.size() > 1 ? times.get(1) - times.get(0) : 0;
