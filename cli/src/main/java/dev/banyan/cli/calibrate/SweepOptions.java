@@ -105,13 +105,7 @@ public final class SweepOptions extends OptionGroup {
      * @throws IllegalStateException if there is no sweep
      */
     public Found read(@Nullable NcclLog log) {
-        Optional<ChosenMachine> own = Optional.empty();
-        if (given("--machine") || given("--collective") || given("--devices-per-process") || given("--transport")) {
-            own = Optional.of(machine.choose(2));
-            checkProcesses(own.get());
-        } else if (given("--devices") || given("--unit")) {
-            throw wrong("--devices and --unit need --machine");
-        }
+        Optional<ChosenMachine> own = own();
         List<ComparedSweep> found = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();
         List<InputException> refused = new ArrayList<>();
@@ -122,15 +116,13 @@ public final class SweepOptions extends OptionGroup {
                 leftOut.add(name + ": " + PublishedSweeps.leftOut(name).orElseGet(() -> unknown(file)));
                 continue;
             }
-            try {
+            attempt(refused, () -> {
                 for (MeasuredSweep sweep : NcclSweepReader.read(file)) {
-                    found.add(compared(file, sweep, own, published, log));
+                    attempt(refused, () -> found.add(compared(file, sweep, own, published, log)));
                 }
-            } catch (InputException e) {
-                refused.add(e);
-                leftOut.add(e.getMessage());
-            }
+            });
         }
+        refused.forEach(each -> leftOut.add(each.getMessage()));
         if (found.isEmpty() && !refused.isEmpty()) {
             throw refused.getFirst();
         }
@@ -141,13 +133,34 @@ public final class SweepOptions extends OptionGroup {
         return new Found(found, leftOut, own);
     }
 
+    private Optional<ChosenMachine> own() {
+        if (given("--machine") || given("--collective") || given("--devices-per-process") || given("--transport")) {
+            ChosenMachine own = machine.choose(2);
+            checkProcesses(own);
+            return Optional.of(own);
+        }
+        if (given("--devices") || given("--unit")) {
+            throw wrong("--devices and --unit need --machine");
+        }
+        return Optional.empty();
+    }
+
+    /** A sweep that is refused leaves the others of its file as they are. */
+    private static void attempt(List<InputException> refused, Runnable reading) {
+        try {
+            reading.run();
+        } catch (InputException e) {
+            refused.add(e);
+        }
+    }
+
     private ComparedSweep compared(
             Path file,
             MeasuredSweep sweep,
             Optional<ChosenMachine> own,
             Optional<PublishedSweep> published,
             @Nullable NcclLog log) {
-        Optional<NcclLog> known = log != null ? Optional.of(log) : NcclLogReader.find(file);
+        Optional<NcclLog> known = log != null ? Optional.of(log) : NcclLogReader.find(file, sweep);
         PublishedSweep setting = published.orElseGet(() -> OwnSweep.of(
                 String.valueOf(file.getFileName()) + (sweep.isAlone() ? "" : ":" + sweep.line()),
                 sweep,

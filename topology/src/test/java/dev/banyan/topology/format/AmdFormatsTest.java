@@ -209,6 +209,11 @@ class AmdFormatsTest {
         assertThatThrownBy(() -> read(rocm.substring(0, rocm.indexOf("GPU3", rocm.indexOf("GPU3", types) + 1))))
                 .isInstanceOf(InputException.class)
                 .hasMessageContainingAll("row of GPU3 is missing", "rocm-smi --showtopo");
+        assertThatThrownBy(() ->
+                        read("LINK METRIC TABLE:\n       bdf          bit_rate max_bandwidth link_type 0000:0c:00.0\n"
+                                + "GPU0   0000:0c:00.0 32 Gb/s  512 Gb/s      XGMI\n Read               N/A\n"))
+                .isInstanceOf(InputException.class)
+                .hasMessageContainingAll("is output of amd-smi xgmi", "run \"amd-smi topology\"");
         assertThatThrownBy(() -> read(rocm.substring(0, types)))
                 .isInstanceOf(InputException.class)
                 .hasMessageContaining("without its table of link types");

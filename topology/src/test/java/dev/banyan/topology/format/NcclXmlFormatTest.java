@@ -64,6 +64,15 @@ class NcclXmlFormatTest {
         assertThat(NoPeerAccess.between(machine, 0, 1)).isTrue();
         assertThat(machine.assumed()).anyMatch(phrase -> phrase.startsWith("no peer access between GeForce"));
         assertThat(NoPeerAccess.between(read(text), 0, 1)).isFalse();
+        for (String device : List.of("0x2684", "0x2b85", "0x2c02")) {
+            Machine cards = read(text.replace("class=", "vendor=\"0x10de\" device=\"" + device + "\" class="));
+            assertThat(NoPeerAccess.between(cards, 0, 1)).isTrue();
+            assertThat(cards.assumed()).anyMatch(phrase -> phrase.startsWith("no peer access between GeForce"));
+        }
+        for (String device : List.of("0x26b9", "0x27b8", "0x2bb1", "0x2204")) {
+            String others = text.replace("class=", "vendor=\"0x10de\" device=\"" + device + "\" class=");
+            assertThat(NoPeerAccess.between(read(others), 0, 1)).as(device).isFalse();
+        }
         StatedSpeeds none = new StatedSpeeds(0, 0, 0, "", StatedSpeeds.PeerAccess.NO);
         assertThat(NoPeerAccess.between(new MachineReader(MatrixUnit.CLASSES, none).parse("box.xml", text), 0, 1))
                 .isTrue();

@@ -227,8 +227,11 @@ class SurroundingsTest {
             """);
         assertThat(TopoTextFormatTest.labels(table).getFirst()).isEqualTo("X NV2 SYS");
         assertThat(table.devices().getLast().attributes()).containsEntry("cpu_affinity", "8-15");
-        assertThat(read("\t^[[4mGPU0\tGPU1\tCPU Affinity^[[0m\nGPU0\t X \tNV4\t0-7\nGPU1\tNV4\t X \t0-7\n")
-                        .size())
-                .isEqualTo(2);
+        for (String escape : List.of("^[", "\\x1b", "\\033")) {
+            assertThat(read("\t" + escape + "[4mGPU0\tGPU1\tCPU Affinity" + escape
+                                    + "[0m\nGPU0\t X \tNV4\t0-7\nGPU1\tNV4\t X \t0-7\n")
+                            .size())
+                    .isEqualTo(2);
+        }
     }
 }

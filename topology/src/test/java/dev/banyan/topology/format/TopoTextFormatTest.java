@@ -235,6 +235,7 @@ class TopoTextFormatTest {
     void refusesOtherTools() {
         assertRefused(Fixtures.PEER_TEST, "p2pBandwidthLatencyTest", "nvidia-smi topo -m");
         assertRefused(Fixtures.NVLINK_STATUS, "nvidia-smi nvlink", "nvidia-smi topo -m");
+        assertRefused("    NPU0  NPU1\nNPU0  X  HCCS\nNPU1  HCCS  X\n", "topo.txt:1:", "npu-smi", "machines with GPUs");
         assertRefused("ERROR: Option -m is missing its value.\n", "error message of nvidia-smi");
         assertRefused("=== ROCm System Management Interface ===\n       GPU0  GPU1\nGPU0   0     15\n", "rocm-smi");
         assertRefused("       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n", "topo.txt:2:8:", "rocm-smi");

@@ -7,11 +7,13 @@ import dev.banyan.study.measured.NcclLog;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Causes of a sweep's speed that the log of NCCL, the models of the GPUs or the machine state. */
 final class Causes {
@@ -30,16 +32,33 @@ final class Causes {
         measured.log().ifPresent(all::logged);
         if (all.causes.isEmpty() && measured.setting().transport() == Transport.HOST) {
             all.forbidden()
-                    .ifPresent(model -> all.causes.add("Data go through the host's memory, since NVIDIA's driver"
-                            + " allows no peer access between GPUs of this model (" + model
-                            + "); that is the cause of this speed, and no setting of NCCL changes it"));
+                    .ifPresentOrElse(
+                            model -> all.causes.add("Data go through the host's memory, since NVIDIA's driver"
+                                    + " allows no peer access between GPUs of this model (" + model
+                                    + "); that is the cause of this speed, and no setting of NCCL changes it"),
+                            all::described);
         }
         all.lostLinks();
         return List.copyOf(all.causes);
     }
 
+    private void described() {
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                if (!NoPeerAccess.between(machine, a, b)) {
+                    return;
+                }
+            }
+        }
+        causes.add("Data go through the host's memory, since by the description of " + machine.name()
+                + " no two of these devices have peer access; see whether IOMMU, ACS or the hypervisor are in the way");
+    }
+
     private Optional<String> forbidden() {
-        return measured.run().models().stream()
+        return Stream.concat(
+                        measured.run().models().stream(),
+                        machine.devices().stream()
+                                .map(device -> device.attributes().getOrDefault("model", "")))
                 .filter(name -> GpuProduct.of(name)
                         .filter(GpuProduct::refusesPeerAccess)
                         .isPresent())

@@ -2,6 +2,7 @@ package dev.banyan.study.measured;
 
 import dev.banyan.InputException;
 import dev.banyan.study.measured.sweep.Lines;
+import dev.banyan.study.measured.sweep.MeasuredSweep;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -35,8 +36,13 @@ public final class NcclLogReader {
             Pattern.compile("\\b(NCCL_[A-Z0-9_]+) set (?:by environment )?to '?([^\\s'.]+(?:\\.[^\\s'.]+)*)'?");
     /** {@code mpirun -x NCCL_ALGO=Ring}, {@code export NCCL_ALGO=Ring} and {@code NCCL_ALGO=Ring ./all_reduce_perf}. */
     private static final Pattern COMMAND =
-            Pattern.compile("(?:^|\\s)(?:-x|-e|--env|export) +(NCCL_[A-Z0-9_]+)=([^\\s'\"\\\\;]+)"
+            Pattern.compile("(?:^|\\s)(-x|-e|--env|export) +(NCCL_[A-Z0-9_]+)=([^\\s'\"\\\\;]+)"
                     + "|(?:^|\\s)(NCCL_[A-Z0-9_]+)=([^\\s'\"\\\\;]+)(?=(?: +[A-Z0-9_]+=\\S+)*+ +\\S*_perf\\b)");
+
+    /** A word of every line that names the columns of a sweep. */
+    private static final String HEADING = "algbw";
+
+    private static final Pattern PROGRAM = Pattern.compile("_perf\\w*\\s+-");
 
     private static final Pattern DISABLED =
             Pattern.compile("P2P is disabled between (?:NVLINK )?connected GPUs (\\d+) and (\\d+)");
@@ -69,36 +75,95 @@ public final class NcclLogReader {
      * @throws InputException if it can't be read, or holds nothing that NCCL prints
      */
     public static NcclLog read(Path file) {
-        return new NcclLogReader().log(Lines.read(file));
+        return whole(Lines.read(file));
     }
 
     /**
-     * Returns the log that stands among the lines of a sweep, with what its command sets where the file holds one
-     * sweep; empty if the file holds neither.
+     * Returns the log that stands among the lines of a sweep, with what its command sets; empty if neither is there.
+     * Lines of other sweeps of the file do not count.
      */
-    public static Optional<NcclLog> find(Path sweep) {
-        Lines lines = Lines.read(sweep);
-        NcclLogReader reader = new NcclLogReader();
-        lines.lines().stream().filter(line -> line.contains("NCCL INFO")).forEach(reader::line);
-        if (lines.lines().stream().filter(line -> line.contains("algbw")).count() == 1) {
-            lines.lines().stream().filter(line -> !line.startsWith("#")).forEach(reader::command);
+    public static Optional<NcclLog> find(Path file, MeasuredSweep sweep) {
+        Lines all = Lines.read(file);
+        List<String> lines = all.lines();
+        int heading = Math.min(sweep.line(), lines.size());
+        int above = Math.max(0, heading - 1);
+        while (above > 0 && !lines.get(above - 1).contains(HEADING)) {
+            above--;
         }
-        return reader.isEmpty() ? Optional.empty() : Optional.of(reader.log(lines));
+        int below = heading;
+        while (below < lines.size() && !lines.get(below).contains(HEADING)) {
+            below++;
+        }
+        int first = above > 0 ? end(lines, above, heading) : 0;
+        List<String> own = lines.subList(first, below < lines.size() ? end(lines, heading, below) : below);
+        NcclLogReader reader = new NcclLogReader();
+        own.stream().filter(line -> line.contains("NCCL INFO")).forEach(reader::line);
+        reader.commands(lines.subList(first, heading));
+        if (reader.isEmpty()) {
+            return Optional.empty();
+        }
+        own.forEach(reader::line);
+        return Optional.of(reader.log(all.source()));
+    }
+
+    /** Returns the index behind the first footer in a range, or of the first header; its begin if there is neither. */
+    private static int end(List<String> lines, int first, int last) {
+        for (int line = first; line < last; line++) {
+            if (lines.get(line).contains("Avg bus bandwidth")) {
+                return line + 1;
+            }
+            if (lines.get(line).contains("nThread ")) {
+                return line;
+            }
+        }
+        return first;
+    }
+
+    /** Settings before a program are of its run alone, unless they are exported. */
+    private void commands(List<String> lines) {
+        Map<String, String> exported = new LinkedHashMap<>();
+        Map<String, String> once = new LinkedHashMap<>();
+        boolean isOver = false;
+        for (String line : lines) {
+            if (line.startsWith("#")) {
+                continue;
+            }
+            boolean isProgram = PROGRAM.matcher(line).find();
+            Matcher found = COMMAND.matcher(line);
+            if (isOver && (isProgram || found.find())) {
+                once.clear();
+                isOver = false;
+            }
+            found.reset();
+            while (found.find()) {
+                boolean isOption = found.group(2) != null;
+                ("export".equals(found.group(1)) ? exported : once)
+                        .put(found.group(isOption ? 2 : 4), found.group(isOption ? 3 : 5));
+            }
+            isOver |= isProgram;
+        }
+        once.forEach(settings::putIfAbsent);
+        exported.forEach(settings::putIfAbsent);
     }
 
     /** Reads a text; as {@link #read}. */
     static NcclLog parse(String source, String text) {
-        return new NcclLogReader().log(Lines.of(source, text));
+        return whole(Lines.of(source, text));
     }
 
-    private NcclLog log(Lines lines) {
-        lines.lines().forEach(this::line);
-        if (isEmpty()) {
+    private static NcclLog whole(Lines lines) {
+        NcclLogReader reader = new NcclLogReader();
+        lines.lines().forEach(reader::line);
+        if (reader.isEmpty()) {
             throw new InputException(
                     lines.source(), 0, 0, "holds nothing that NCCL prints; run the program with NCCL_DEBUG=INFO");
         }
+        return reader.log(lines.source());
+    }
+
+    private NcclLog log(String source) {
         return new NcclLog(
-                lines.source(),
+                source,
                 Optional.ofNullable(version),
                 ranks > 0
                         ? ranks
@@ -120,14 +185,6 @@ public final class NcclLogReader {
                 && hops.isEmpty()
                 && settings.isEmpty()
                 && disabled.isEmpty();
-    }
-
-    private void command(String line) {
-        Matcher found = COMMAND.matcher(line);
-        while (found.find()) {
-            boolean isOption = found.group(1) != null;
-            settings.putIfAbsent(found.group(isOption ? 1 : 3), found.group(isOption ? 2 : 4));
-        }
     }
 
     private void line(String line) {

@@ -95,15 +95,20 @@ public final class OwnSweep {
 
     private Collective collective() {
         String option = stated.collective().map(Collective::label).orElse("");
-        Optional<String> named = run.program().or(run::layout);
+        Optional<String> layout = run.layout().filter(shown -> !shown.equals(SweepRun.GATHER_OR_ALLTOALL));
+        Optional<String> named = run.program().or(() -> layout);
         if (run.program().isPresent()
-                && run.layout().isPresent()
+                && layout.isPresent()
                 && isOfBanyan(run.program().get())
-                && !run.program().equals(run.layout())) {
+                && !run.program().equals(layout)) {
             throw wrong("the header names " + run.program().get() + ", but columns and rates are those of "
-                    + run.layout().get() + "; give the output of one run as it was printed");
+                    + layout.get() + "; give the output of one run as it was printed");
         }
         if (named.isEmpty()) {
+            if (option.isEmpty() && run.layout().isPresent()) {
+                throw wrong("no results are checked, and so the columns are those of all_gather and of alltoall; give"
+                        + " the output with its command, or state --collective all_gather");
+            }
             if (option.isEmpty()) {
                 remarks.add("Assumed: all_reduce, since the file names no collective; --collective sets another one");
             }

@@ -10,11 +10,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** The devices of a machine that the header of a sweep names. */
 final class SweepDevices {
     /** Ranks on several hosts share NVLink in racks of these alone. */
     private static final String RACK = "GB\\d{3}";
+
+    private static final Pattern CARD = Pattern.compile("(?i)\\b(?:NVL|PCIe)\\b");
+    private static final Pattern MODULE = Pattern.compile("SXM|HBM3\\b|\\bH200$");
 
     private final SweepRun run;
     private final Machine machine;
@@ -55,13 +59,19 @@ final class SweepDevices {
                 String other = device.attributes().getOrDefault("model", "");
                 Optional<GpuProduct> mine = GpuProduct.of(model);
                 Optional<GpuProduct> theirs = GpuProduct.of(other);
-                if (mine.isPresent() && theirs.isPresent() && !mine.equals(theirs)) {
+                if (mine.isPresent() && theirs.isPresent() && (!mine.equals(theirs) || areOtherForms(model, other))) {
                     return Optional.of("the header names " + model + ", but " + device.name() + " of " + machine.name()
                             + " is " + other + "; name the machine that it ran on");
                 }
             }
         }
         return Optional.empty();
+    }
+
+    /** Cards of PCIe have other links than boards with NVSwitches, which have modules of the same GPU. */
+    private static boolean areOtherForms(String model, String other) {
+        return (CARD.matcher(model).find() && MODULE.matcher(other).find())
+                || (MODULE.matcher(model).find() && CARD.matcher(other).find());
     }
 
     /** Returns the devices in the order of ranks, by bus ids, else by numbers; empty if neither names each. */

@@ -1,5 +1,6 @@
 package dev.banyan.topology.internal.amd;
 
+import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.BusId;
 import dev.banyan.topology.internal.text.ListedGpus;
@@ -21,6 +22,7 @@ public final class AmdSmiFormat implements MachineFormat {
     private static final Pattern WEIGHTS = title("WEIGHT TABLE");
     private static final Pattern BANDWIDTHS = title("NUMA BW TABLE");
     private static final Pattern ACCESS = title("ACCESS TABLE");
+    private static final Pattern METRICS = title("LINK METRIC TABLE");
 
     private final StatedSpeeds stated;
 
@@ -39,13 +41,19 @@ public final class AmdSmiFormat implements MachineFormat {
 
     @Override
     public boolean recognizes(String text) {
-        return TYPES.matcher(text).find();
+        return TYPES.matcher(text).find() || METRICS.matcher(text).find();
     }
 
     @Override
     public Machine read(String source, String text) {
         List<String> lines = text.lines().toList();
-        AmdTable types = AmdTable.find(source, lines, TYPES, TOOL).orElseThrow();
+        AmdTable types = AmdTable.find(source, lines, TYPES, TOOL)
+                .orElseThrow(() -> new InputException(
+                        source,
+                        0,
+                        0,
+                        "is output of amd-smi xgmi, which counts what xGMI links carried and does not show PCIe; run \""
+                                + TOOL + "\""));
         AmdTable weights = AmdTable.find(source, lines, WEIGHTS, TOOL).orElse(null);
         AmdTable access = AmdTable.find(source, lines, ACCESS, TOOL).orElse(null);
         AmdTable bandwidths = AmdTable.find(source, lines, BANDWIDTHS, TOOL).orElse(null);

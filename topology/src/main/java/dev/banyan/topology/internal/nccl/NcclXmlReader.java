@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.ToIntFunction;
+import java.util.regex.Pattern;
 
 /**
  * Turns the elements of an NCCL topology file into a machine. Used once.
@@ -35,6 +36,13 @@ import java.util.function.ToIntFunction;
  * of one GPU), {@code rank} orders them, and the order of the file as the last resort.
  */
 final class NcclXmlReader {
+    /**
+     * Vendor and device of GeForce cards for desktops from series 40 on, by the PCI ID Repository, e.g. 0x2684 of the
+     * RTX 4090 and 0x2b85 of the RTX 5090.
+     */
+    private static final Pattern GEFORCE_40 =
+            Pattern.compile("0x10de 0x(?:(?:26|27|28|2b|2d)8|(?:27|28|2c|2d|2f)0)[0-9a-f]");
+
     private static final int MAX_DEVICES = 1024;
     /** All are linked to each other, so their number must be bounded. */
     private static final int MAX_CPUS = 256;
@@ -362,22 +370,35 @@ final class NcclXmlReader {
                 called, refused.mark(built), allHubs, refused.usable(links), cards, warnings.list(), choice.assumed());
     }
 
-    /** The file does not say which pairs have peer access: the user does, or the model that the user states. */
+    /** The file does not say which pairs have peer access: the user does, or the models. */
     private RefusedPairs refused(int n) {
-        boolean byModel = stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL
-                && choice.product().filter(GpuProduct::refusesPeerAccess).isPresent();
         RefusedPairs refused = new RefusedPairs(n);
-        if (byModel || stated.peerAccess() == StatedSpeeds.PeerAccess.NO) {
-            for (int a = 0; a < n; a++) {
-                for (int b = 0; b < a; b++) {
+        boolean byModel = false;
+        for (int a = 0; a < n; a++) {
+            for (int b = 0; b < a; b++) {
+                boolean model = stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL
+                        && refusesPeerAccess(devices.get(a))
+                        && refusesPeerAccess(devices.get(b));
+                if (model || stated.peerAccess() == StatedSpeeds.PeerAccess.NO) {
                     refused.add(a, b);
                 }
+                byModel |= model;
             }
         }
-        if (byModel && n > 1) {
+        if (byModel) {
             choice.assume(RefusedPairs.BY_MODEL);
         }
         return refused;
+    }
+
+    /** Returns whether the model that the user states, or that of the PCI function, is one of those. */
+    private boolean refusesPeerAccess(DeviceDraft draft) {
+        return choice.product()
+                .map(GpuProduct::refusesPeerAccess)
+                .orElseGet(() -> GEFORCE_40
+                        .matcher(draft.attributes.getOrDefault(NcclNames.PCI + "vendor", "") + " "
+                                + draft.attributes.getOrDefault(NcclNames.PCI + "device", ""))
+                        .matches());
     }
 
     /** Returns whether there is a product of the GPU's generation that comes with NVLinks to all others of its box. */

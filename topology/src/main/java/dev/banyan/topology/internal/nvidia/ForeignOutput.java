@@ -49,6 +49,9 @@ public final class ForeignOutput implements MachineFormat {
                     "is output of rocm-smi or amd-smi without its table of link types; run \"rocm-smi --showtopo\" or"
                             + " \"amd-smi topology\" and keep all of it"),
             tool(
+                    "^[ \\t]*NPU0[ \\t]+(NPU1|X)\\b",
+                    "is output of npu-smi, which lists Ascend NPUs; Banyan describes machines with GPUs"),
+            tool(
                     "\\bNCCL (INFO|WARN|TRACE)\\b",
                     "is a log of NCCL; set NCCL_TOPO_DUMP_FILE=topo.xml for the same run, and read that"));
 

@@ -13,8 +13,9 @@ import java.util.regex.Pattern;
  */
 public record Token(String text, int column) {
     private static final Pattern WORD = Pattern.compile("\\S+");
-    /** Colour and underline codes; copies through some terminals lose the escape character, or spell it ^[. */
-    private static final Pattern ANSI = Pattern.compile("(?:\u001B|\\^\\[)\\[[0-9;]*[A-Za-z]|\\[[0-9;]{1,8}m");
+    /** Colour and underline codes; copies lose the escape character, or spell it, e.g. as ^[ or \x1b. */
+    private static final Pattern ANSI =
+            Pattern.compile("(?:\u001B|\\^\\[|\\\\(?:x1b|e|033|u001b))\\[[0-9;]*[A-Za-z]|\\[[0-9;]{1,8}m");
 
     /** Spaces that are no white space to {@code \s}: of any width, of none, and the byte order mark. */
     private static final Pattern ODD_SPACE = Pattern.compile("[\\p{Zs}\\u200B\\uFEFF&&[^ ]]");

@@ -11,13 +11,13 @@ final class LauncherPrefix {
     private static final Pattern OURS = Pattern.compile("\\s*(?:#|\\d{1,18}\\s+\\d|size\\s)");
 
     private static final Pattern ESCAPE = Pattern.compile("\u001b\\[[0-9;]{0,20}[A-Za-z]");
-    /** A part of a prefix: quotes, times, names of hosts and tasks, each with its mark. */
+    /** A part of a prefix: quotes, times, names of hosts, tasks and places in sources, each with its mark. */
     private static final Pattern PART = Pattern.compile("\\s{0,40}(?:>|\\[?\\d{4}[-/]\\d\\d[-/]\\d\\d[T"
             + " ]\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d{1,9})?\\s?(?:Z|UTC|[+-]\\d\\d:?\\d\\d)?\\]?:?(?=\\s)"
             + "|\\[?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d{1,9})?\\]?(?=\\s)|[A-Z][a-z]{2} {1,2}\\d{1,2} \\d\\d:\\d\\d:\\d\\d"
             + " [\\w.-]{1,80}(?=\\s)|\\[[A-Za-z][\\w.,:@/-]{0,80}\\](?:<std\\w{1,8}>)?:?|\\([\\w=, .:/-]{1,120}\\)"
             + "|[A-Za-z][\\w.@/-]{0,80}(?:\\[\\d{1,9}\\])?:(?=\\s|$)|[A-Za-z][\\w.@/-]{0,80}\\s{1,20}\\||std(?:out|err)"
-            + " [FP](?=\\s)|\\d{1,6}:(?!\\d))");
+            + " [FP](?=\\s)|\\d{1,6}:(?!\\d)|\\w{1,80}\\(\\), [\\w.@/-]{1,80}:\\d{1,6},)");
 
     private LauncherPrefix() {}
 

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads what nccl-tests or rccl-tests print, with launchers' prefixes or without, their JSON or CSV, or a table with
@@ -25,6 +26,7 @@ public final class NcclSweepReader {
     private static final Pattern STARTING = Pattern.compile("Collective test starting: *(\\w{1,40}?)_perf");
     private static final Pattern MENTIONED = Pattern.compile("\\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce"
             + "|alltoallv?|sendrecv|gather|scatter|hypercube)_perf(?![a-z])");
+    private static final Pattern COMMANDED = Pattern.compile("\\b(\\w{1,40}?)_perf\\w{0,8}\\s+-{1,2}[a-zA-Z]");
     private static final Pattern OPTIONS = Pattern.compile("#\\s*nThread\\s+(\\d{1,4})\\s+nGpus\\s+(\\d{1,4})\\b");
     private static final Pattern FOOTER = Pattern.compile("Out of bounds values\\s*:\\s*\\d+\\s+(\\w+)");
     private static final Pattern STOPPED = Pattern.compile("Test (?:NCCL |CUDA |HIP |RCCL )?failure\\b");
@@ -35,6 +37,7 @@ public final class NcclSweepReader {
     private final Lines lines;
     private final List<SweepSection> sections = new ArrayList<>();
     private final Set<String> mentioned = new HashSet<>();
+    private @Nullable String commanded;
     private SweepSection section;
 
     private NcclSweepReader(Lines lines) {
@@ -177,6 +180,8 @@ public final class NcclSweepReader {
         section = new SweepSection(lines);
         section.mentioned(mentioned);
         mentioned.clear();
+        section.commanded(commanded);
+        commanded = null;
         sections.add(section);
     }
 
@@ -199,6 +204,14 @@ public final class NcclSweepReader {
         if (STOPPED.matcher(text).find()) {
             section.stopped(Lines.quoted(text.strip()));
             return;
+        }
+        found = COMMANDED.matcher(text);
+        if (found.find()) {
+            if (section.hasRows()) {
+                commanded = found.group(1);
+            } else {
+                section.commanded(found.group(1));
+            }
         }
         found = MENTIONED.matcher(text);
         while (found.find() && !text.contains("concluded")) {

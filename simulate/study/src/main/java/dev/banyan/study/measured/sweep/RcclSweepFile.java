@@ -2,9 +2,12 @@ package dev.banyan.study.measured.sweep;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.banyan.InputException;
 import dev.banyan.study.measured.sweep.Lines.Word;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -62,7 +65,7 @@ final class RcclSweepFile {
     }
 
     private boolean isJson() {
-        return lines.lines().stream().anyMatch(line -> line.stripLeading().startsWith("["));
+        return lines.lines().stream().anyMatch(line -> line.stripLeading().matches("[\\[{].*"));
     }
 
     /** The ranks are numbered by processes, of which each has as many GPUs. */
@@ -106,20 +109,24 @@ final class RcclSweepFile {
     }
 
     private List<Map<String, String>> json() {
-        JsonNode whole;
-        try {
-            whole = JsonMapper.builder().build().readTree(String.join("\n", lines.lines()));
+        List<Map<String, String>> figures = new ArrayList<>();
+        try (MappingIterator<JsonNode> values =
+                JsonMapper.builder().build().readerFor(JsonNode.class).readValues(String.join("\n", lines.lines()))) {
+            while (values.hasNextValue()) {
+                JsonNode value = values.nextValue();
+                for (JsonNode one : value.isArray() ? value : List.of(value)) {
+                    Map<String, String> figure = new LinkedHashMap<>();
+                    one.properties().forEach(entry -> figure.put(key(entry.getKey()), text(entry.getValue())));
+                    figures.add(checked(0, figure));
+                }
+            }
         } catch (JsonProcessingException e) {
             throw wrong(
                     e.getLocation() == null ? 0 : e.getLocation().getLineNr() - 1,
                     "is no whole JSON (" + Lines.quoted(e.getOriginalMessage())
                             + "); give all that rccl-tests -x wrote");
-        }
-        List<Map<String, String>> figures = new ArrayList<>();
-        for (JsonNode one : whole) {
-            Map<String, String> figure = new LinkedHashMap<>();
-            one.properties().forEach(entry -> figure.put(key(entry.getKey()), text(entry.getValue())));
-            figures.add(checked(0, figure));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
         return figures;
     }

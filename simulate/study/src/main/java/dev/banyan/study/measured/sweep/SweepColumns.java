@@ -1,5 +1,6 @@
 package dev.banyan.study.measured.sweep;
 
+import dev.banyan.InputException;
 import dev.banyan.study.measured.sweep.Lines.Word;
 import java.util.ArrayList;
 import java.util.List;
@@ -88,14 +89,14 @@ record SweepColumns(int line, List<String> names, List<Integer> times, int secon
         }
         int least = names.size() - times.getFirst() + 3;
         boolean isCount = words.size() > 1 && words.get(1).text().matches("[0-9]+");
-        if (!isCount && words.size() < least) {
+        boolean isCommand = words.size() > 1 && words.get(1).text().matches("--?[a-zA-Z].*");
+        if (isCommand || (!isCount && words.size() < least)) {
             return null;
         }
         int width = times.size() > 1 ? times.get(1) - times.get(0) : 0;
         boolean isShort = width > 0 && words.size() >= least - width && words.size() <= names.size() - width;
         if (!isShort && (words.size() < least || words.size() > names.size())) {
-            throw lines.wrong(
-                    line, 0, words.size() + " figures under a heading of " + names.size() + "; give whole rows");
+            throw cut(lines, line, words);
         }
         boolean isInPlace = isShort && words.getLast().column() >= secondTime;
         List<List<Word>> figures = new ArrayList<>();
@@ -109,11 +110,19 @@ record SweepColumns(int line, List<String> names, List<Integer> times, int secon
             first -= (i + 1 < times.size() ? times.get(i + 1) : names.size()) - times.get(i);
             figures.addFirst(List.copyOf(words.subList(first, end)));
         }
+        String time = figures.get(isInPlace ? 1 : 0).getFirst().text();
+        if (words.size() < names.size() && !time.matches("[0-9.]+(?:e\\+[0-9]+)?|(?i)n/a")) {
+            throw cut(lines, line, words);
+        }
         return new Cells(
                 words.getFirst(),
                 words.get(1),
                 words.subList(2, Math.max(2, first)).stream().map(Word::text).toList(),
                 figures);
+    }
+
+    private InputException cut(Lines lines, int line, List<Word> words) {
+        return lines.wrong(line, 0, words.size() + " figures under a heading of " + names.size() + "; give whole rows");
     }
 
     /** Returns the name of the column at a distance behind a time; empty if there is none. */

@@ -16,9 +16,15 @@ final class SweepLayout {
      * @param redop the operation; empty if there is no column or it is blank
      * @param root the root; empty likewise
      * @param isInPlaceUnchecked whether results are checked out of place alone, as of alltoall
+     * @param isUnchecked whether no results are checked
      */
     static Optional<String> of(
-            boolean hasRoot, String redop, String root, SweepRates rates, boolean isInPlaceUnchecked) {
+            boolean hasRoot,
+            String redop,
+            String root,
+            SweepRates rates,
+            boolean isInPlaceUnchecked,
+            boolean isUnchecked) {
         boolean isPart = rates.isKnown() && rates.factor() < WHOLE;
         boolean isRooted = root.matches("[0-9]+");
         boolean reduces = namesOperation(redop);
@@ -39,7 +45,7 @@ final class SweepLayout {
             return Optional.of("alltoall");
         }
         if (rates.parts() > 1 || isPart) {
-            return Optional.of("all_gather");
+            return Optional.of(isUnchecked ? SweepRun.GATHER_OR_ALLTOALL : "all_gather");
         }
         return rates.isKnown() ? Optional.of(hasRoot ? "sendrecv" : "broadcast") : Optional.empty();
     }

@@ -25,6 +25,9 @@ public record SweepRun(
         Optional<String> stopped,
         int perProcess,
         List<String> remarks) {
+    /** A layout that two programs share where no results are checked. */
+    public static final String GATHER_OR_ALLTOALL = "all_gather or alltoall";
+
     public SweepRun {
         ranks = List.copyOf(ranks);
         remarks = List.copyOf(remarks);

@@ -14,12 +14,17 @@ import org.jspecify.annotations.Nullable;
 
 /** One run of nccl-tests while its lines are read: header, heading, rows and footer. */
 final class SweepSection {
+    /** Programs of nccl-tests whose columns may look like those of another one. */
+    private static final Set<String> OTHERS =
+            Set.of("sendrecv", "alltoall", "alltoallv", "gather", "scatter", "hypercube");
+
     private final Lines lines;
     private final List<SweepRank> ranks = new ArrayList<>();
     private final Set<Integer> numbers = new HashSet<>();
     private final Set<String> programs = new LinkedHashSet<>();
     private final Map<List<String>, Group> groups = new LinkedHashMap<>();
     private @Nullable String stated;
+    private @Nullable String commanded;
     private @Nullable SweepColumns columns;
     private @Nullable String stopped;
     private int perProcess;
@@ -36,6 +41,9 @@ final class SweepSection {
         private boolean isInPlaceUnchecked = true;
         private boolean isOutOfPlaceChecked;
         private int inPlace;
+        /** Rows with times out of place and in place. */
+        private int whole;
+
         private double best;
         private SweepRates rates = SweepRates.UNKNOWN;
     }
@@ -69,6 +77,11 @@ final class SweepSection {
 
     void mentioned(Set<String> names) {
         programs.addAll(names);
+    }
+
+    /** The last command line that names a program is that of the rows. */
+    void commanded(@Nullable String program) {
+        commanded = program;
     }
 
     void perProcess(int devices) {
@@ -115,6 +128,7 @@ final class SweepSection {
         Group group = groups.computeIfAbsent(cells.labels(), _ -> new Group());
         group.rows.add(new MeasuredSweep.Row(bytes, us));
         group.inPlace += place;
+        group.whole += cells.figures().stream().noneMatch(List::isEmpty) ? 1 : 0;
         wrong(group, under, cells);
         if (bytes / us > group.best) {
             group.best = bytes / us;
@@ -186,6 +200,10 @@ final class SweepSection {
         if (group.inPlace > 0) {
             remarks.add("Times in place are taken where the file has none out of place");
         }
+        if (group.whole > 0 && group.whole < group.rows.size()) {
+            remarks.add(group.rows.size() - group.whole + " of " + group.rows.size()
+                    + " rows have times of one kind alone, out of place or in place: the file is cut there");
+        }
         if (groups.size() > 1) {
             remarks.add("This sweep has the rows of " + String.join(" ", labels) + " alone, of " + groups.size()
                     + " kinds under the same heading");
@@ -193,12 +211,18 @@ final class SweepSection {
         boolean isAlltoall = group.isOutOfPlaceChecked
                 && group.isInPlaceUnchecked
                 && under.times().size() > 1
+                && group.whole > 0
                 && group.inPlace == 0;
         String operation = redop(labels);
         // A heading that names a program with an operation is right, whatever was checked.
         boolean isNamed = stated != null && SweepLayout.namesOperation(operation);
-        Optional<String> layout =
-                SweepLayout.of(under.hasRoot(), operation, root(labels), group.rates, isAlltoall && !isNamed);
+        Optional<String> layout = SweepLayout.of(
+                under.hasRoot(),
+                operation,
+                root(labels),
+                group.rates,
+                isAlltoall && !isNamed,
+                !group.isOutOfPlaceChecked && group.isInPlaceUnchecked);
         return new SweepRun(
                 ranks,
                 program(layout),
@@ -210,12 +234,20 @@ final class SweepSection {
                 remarks);
     }
 
-    /** Returns the program of the header; that of a command line counts where columns leave it open. */
+    /**
+     * Returns the program of the header, or of the command line if Banyan has no such collective; any other that is
+     * mentioned counts where columns leave it open.
+     */
     private Optional<String> program(Optional<String> layout) {
         if (stated != null) {
             return Optional.of(stated);
         }
-        boolean isOpen = layout.isEmpty() || (layout.get().equals("all_gather") && programs.contains("alltoall"));
+        if (commanded != null && OTHERS.contains(commanded)) {
+            return Optional.of(commanded);
+        }
+        boolean isOpen = layout.isEmpty()
+                || layout.get().equals(SweepRun.GATHER_OR_ALLTOALL)
+                || (layout.get().equals("all_gather") && programs.contains("alltoall"));
         return isOpen && programs.size() == 1 ? Optional.of(programs.iterator().next()) : Optional.empty();
     }
 

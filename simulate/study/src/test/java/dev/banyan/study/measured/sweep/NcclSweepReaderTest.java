@@ -74,7 +74,8 @@ class NcclSweepReaderTest {
             "busBw":67.64, "wrong":"0"}
             ]
             """;
-        for (String text : List.of(csv, json)) {
+        String bare = json.replace("[\n", "").replace("]\n", "").replace("},", "}");
+        for (String text : List.of(csv, json, bare)) {
             MeasuredSweep sweep = NcclSweepReader.parse("rccl", text).getFirst();
             assertThat(sweep.rows()).containsExactly(new MeasuredSweep.Row(1048576, 27.42));
             assertThat(sweep.run().program()).contains("all_reduce");
