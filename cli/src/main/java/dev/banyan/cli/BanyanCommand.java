@@ -33,12 +33,14 @@ import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.Charset;
+import java.nio.file.NoSuchFileException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -240,7 +242,11 @@ final class BanyanCommand extends Subcommand {
         if (debug) {
             error.printStackTrace(err);
         }
-        return command.getCommandSpec().exitCodeOnExecutionException();
+        boolean missing = Stream.iterate((@Nullable Throwable) told, Objects::nonNull, Throwable::getCause)
+                .anyMatch(NoSuchFileException.class::isInstance);
+        return missing
+                ? command.getCommandSpec().exitCodeOnInvalidInput()
+                : command.getCommandSpec().exitCodeOnExecutionException();
     }
 
     /** One line. What Banyan's own code throws says what to do; of anything else the kind is worth knowing. */

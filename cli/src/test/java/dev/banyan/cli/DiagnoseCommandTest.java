@@ -68,6 +68,15 @@ class DiagnoseCommandTest {
                 .containsPattern("by the simulator, with \\S+ by graphs of copies; that is a prediction: ");
     }
 
+    /** The model takes 3548 us. */
+    @Test
+    void theModelsShareIsNamedWhereNcclTakesLonger() throws IOException {
+        Path sweep = file("sweep.txt", HEADING + "268435456,4293\n");
+        assertThat(diagnosed("--machine p3.16xlarge --sweeps " + sweep))
+                .contains("NCCL takes 21% more than its rings allow by the model here")
+                .doesNotContain("NCCL does what");
+    }
+
     /** GPU4 has NVLink to GPU0 alone, and so a ring crosses PCIe. */
     @Test
     void pairsOfARingWithoutNvlinkAreNamed() throws IOException {

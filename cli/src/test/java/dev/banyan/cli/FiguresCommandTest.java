@@ -65,8 +65,8 @@ class FiguresCommandTest {
     @Test
     void benchDrawsItsSweep() {
         Path file = folder.resolve("sweep.svg");
-        CommandRun run =
-                CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -n 1 -w 0 --algorithm ring,star --plot " + file);
+        CommandRun run = CommandRun.of(
+                "bench --machine p3.8xlarge --backend host -b 1K -e 4K -n 1 -w 0 -a ring,star --plot " + file);
         assertThat(run.status()).isZero();
         assertThat(file)
                 .content()

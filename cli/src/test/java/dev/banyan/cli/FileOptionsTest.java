@@ -200,6 +200,25 @@ class FileOptionsTest {
     }
 
     @Test
+    void aFileThatIsNotThereIsWrongUsage() throws IOException {
+        Path missing = folder.resolve("missing");
+        for (Option option : options()) {
+            if (!option.command().startsWith("tune") && option.name().isEmpty()) {
+                CommandRun run = option.run(missing);
+                assertThat(run.status()).as(option.command()).isEqualTo(2);
+                assertThat(run.err()).as(option.command()).contains(missing.toString());
+            }
+        }
+        System.setProperty("BANYAN_TUNING", missing.toString());
+        try {
+            assertThat(CommandRun.of("predict --machine p3.8xlarge -b 1K -e 1K").status())
+                    .isEqualTo(2);
+        } finally {
+            System.clearProperty("BANYAN_TUNING");
+        }
+    }
+
+    @Test
     void sizesThatNothingHoldsAreRefused() throws IOException {
         for (String command : List.of(
                 "predict --machine p3.8xlarge -e 9223372036854775807 -f 1000000",

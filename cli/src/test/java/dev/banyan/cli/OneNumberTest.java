@@ -8,6 +8,7 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.page.model.PageModel;
 import dev.banyan.page.model.Playback;
+import dev.banyan.page.model.SetModel;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.simulate.Profiles;
@@ -64,6 +65,27 @@ class OneNumberTest {
                         .as("tune's best of %s, which may limit trees and chunks", question)
                         .isLessThanOrEqualTo(us * 1.0001);
             }
+        });
+        Map<String, Double> rates = new HashMap<>();
+        CommandRun.of("compare --machine " + machine + " --format json")
+                .rows()
+                .forEach(row -> rates.put(
+                        row.get("name").asText().replace(" (kernighan-lin)", ""),
+                        row.path("rateGBs").asDouble()));
+        SetModel whole = page.sets().sets().stream()
+                .filter(set -> set.devices().size() == page.machine().devices())
+                .findFirst()
+                .orElseThrow();
+        assertThat(whole.ways()).hasSize(AlgorithmChoice.scheduled().size());
+        whole.ways().forEach(way -> {
+            String algorithm = page.algorithms().get(way.algorithm());
+            assertThat(rates.get(algorithm))
+                    .as("compare's rate of %s", algorithm)
+                    .isEqualTo(way.rate());
+        });
+        assertThat(rates).as("links alone are never slower than a prediction").allSatisfy((algorithm, gbs) -> {
+            double us = predicted.getOrDefault(new Question(algorithm, LARGE), Double.POSITIVE_INFINITY);
+            assertThat(LARGE / us / 1e3).as(algorithm).isLessThanOrEqualTo(1.0001 * gbs);
         });
         for (Playback playback : page.playbacks()) {
             Question question = new Question(page.algorithms().get(playback.algorithm()), playback.bytes());

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.logging.Level;
 import org.jspecify.annotations.Nullable;
 import org.openqa.selenium.By;
@@ -149,9 +150,47 @@ final class Browser {
         script("const frame = window.nextFrame; window.nextFrame = undefined; frame(arguments[0])", time);
     }
 
-    /** Sets the size of the page in CSS pixels. */
-    void resize(int width, int height) {
-        driver.manage().window().setSize(new Dimension(width, height));
+    /**
+     * Checks on a large and a small screen, in light and dark colours, that nothing is wider than the page and that
+     * curves differ. Pictures are left in target/screenshots.
+     */
+    void assertFits(String name) throws IOException {
+        try {
+            for (String colours : List.of("light", "dark")) {
+                driver.executeCdpCommand(
+                        "Emulation.setEmulatedMedia",
+                        Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", colours))));
+                for (Dimension size : List.of(new Dimension(1440, 900), new Dimension(800, 600))) {
+                    driver.executeCdpCommand(
+                            "Emulation.setDeviceMetricsOverride",
+                            Map.of(
+                                    "width",
+                                    size.getWidth(),
+                                    "height",
+                                    size.getHeight(),
+                                    "deviceScaleFactor",
+                                    1,
+                                    "mobile",
+                                    false));
+                    screenshot(Path.of("target/screenshots", name + "-" + colours + "-" + size.getWidth() + ".png"));
+                    String where = colours + " at " + size;
+                    assertThat(script("return document.documentElement.dataset.theme"))
+                            .isEqualTo(colours);
+                    assertThat(script("return [document.documentElement, ...document.querySelectorAll('.across')]"
+                                    + ".filter(box => box.scrollWidth > box.clientWidth).map(box => box.outerHTML)"))
+                            .as("wider than its place, %s", where)
+                            .isEqualTo(List.of());
+                    assertThat((List<?>) script("return [...document.querySelectorAll('#curve-legend .swatch')]"
+                                    + ".map(swatch => getComputedStyle(swatch).background)"))
+                            .as("swatches, %s", where)
+                            .hasSizeGreaterThan(8)
+                            .doesNotHaveDuplicates();
+                }
+            }
+        } finally {
+            driver.executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
+            driver.executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+        }
     }
 
     /** Keeps a picture of what is on the screen, for people. */

@@ -54,7 +54,7 @@ class PresetPagesBrowserTest {
         Path page = page(preset);
         assertThat(Files.size(page)).isLessThan(1_500_000);
         browser.open(page);
-        browser.screenshot(Path.of("target/screenshots", preset + ".png"));
+        browser.assertFits(preset);
         browser.click("[data-gpu='1']");
         assertThat(browser.text("#bound")).contains("GB/s");
         browser.click("[data-shown='all']");

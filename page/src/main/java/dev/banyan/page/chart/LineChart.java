@@ -21,9 +21,13 @@ public record LineChart(String title, Axis x, Axis y, List<ChartCurve> curves) {
 
     static final double HEIGHT = 460;
 
-    /** Colours that people with any colour vision tell apart: M. Okabe, K. Ito, "Color universal design" (2008). */
-    private static final List<String> COLORS =
-            List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000");
+    /**
+     * Colours, of which people with any colour vision tell the first seven apart: M. Okabe, K. Ito, "Color universal
+     * design" (2008).
+     */
+    private static final List<String> COLORS = List.of(
+            "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#6a3d9a", "#8c564b",
+            "#7f7f7f", "#9acd32", "#b22222");
 
     /** Curves hide each other where they are closer than this share of the axis. */
     private static final double HIDDEN_SHARE = 0.006;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.StringReader;
 import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +36,24 @@ class PictureTest {
                 .getDocumentElement()
                 .getTextContent();
         assertThat(text).contains("alone", "ring & tree", "star", "size (bytes)", "time");
+    }
+
+    /** All algorithms, auto, nccl and the bound. */
+    @Test
+    void everyCurveHasAColourOfItsOwn() {
+        List<ChartCurve> curves = IntStream.range(0, 9)
+                .mapToObj(i -> new ChartCurve(
+                        "curve" + i, List.of(new ChartCurve.Point(1, i), new ChartCurve.Point(100, 10 * i))))
+                .toList();
+        String svg = new Picture(
+                        List.of(new LineChart("", new Axis("", Scale.COUNT), new Axis("", Scale.LINEAR), curves)))
+                .svg();
+        assertThat(Pattern.compile("h20\" stroke=\"([^\"]+)\" stroke-width")
+                        .matcher(svg)
+                        .results()
+                        .map(found -> found.group(1)))
+                .hasSize(9)
+                .doesNotHaveDuplicates();
     }
 
     /** The first of two equal curves is drawn wider, so that its colour shows on both sides of the second. */
