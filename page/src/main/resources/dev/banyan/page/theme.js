@@ -25,7 +25,7 @@ export function hue(number) {
 
 /** Steps by the golden angle, so that no two numbers have the same hue. */
 function further(number) {
-  const turn = (number * 137.508 + 25) % 360;
+  const turn = (number * 137.508 + 100) % 360;
   const channel = (shift) => {
     const at = (shift + turn / 30) % 12;
     return Math.round(255 * (0.45 - 0.27 * Math.max(-1, Math.min(at - 3, 9 - at, 1))));

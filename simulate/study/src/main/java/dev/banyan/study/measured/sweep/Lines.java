@@ -23,7 +23,10 @@ public record Lines(String source, List<String> lines) {
         try {
             return of(source, BoundedInput.USUAL.text(file));
         } catch (UnreadableFileException e) {
-            throw new InputException(source, 0, 0, e.reason() + "; name a file that holds what was measured");
+            InputException refusal =
+                    new InputException(source, 0, 0, e.reason() + "; name a file that holds what was measured");
+            refusal.initCause(e);
+            throw refusal;
         }
     }
 
