@@ -105,13 +105,22 @@ class SimulatedBenchTest {
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */
-    @ParameterizedTest
-    @CsvSource({"p3.16xlarge, 0.55, 0.8", "dgx-h100, 0.6, 0.8"})
-    void reproducibleSumsKeepMostOfTheRate(String machine, double least, double most) throws Exception {
+    @Test
+    void reproducibleSumsKeepMostOfTheRate() throws Exception {
+        checkRate("p3.16xlarge", 0.55);
+    }
+
+    @Test
+    @Tag("soak")
+    void reproducibleSumsKeepMostOfTheRateOfSwitches() throws Exception {
+        checkRate("dgx-h100", 0.6);
+    }
+
+    private static void checkRate(String machine, double least) throws Exception {
         String arguments = "predict --machine " + machine + " -b 256M -e 256M -a auto --format json";
         double plain = CommandRun.of(arguments).rows().get(0).get("timeUs").asDouble();
         JsonNode row = reproducibly(arguments).rows().get(0);
-        assertThat(plain / row.get("timeUs").asDouble()).isBetween(least, most);
+        assertThat(plain / row.get("timeUs").asDouble()).isBetween(least, 0.8);
         assertThat(row.get("timeUs").asDouble())
                 .isBetween(row.get("leastUs").asDouble(), row.get("mostUs").asDouble());
         assertThat(row.get("choice").asText().split("\\+")).hasSize(3);

@@ -10,6 +10,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 import dev.banyan.reduce.internal.kernel.BrainFloat;
 import dev.banyan.reduce.internal.kernel.HalfFloat;
 import dev.banyan.reduce.internal.kernel.Kernels;
+import dev.banyan.reduce.internal.kernel.VectorLanes;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@link #round} once, then {@link #store} to every output.
  * </ol>
  *
- * <p>{@link #sum} does all of this but the stores where one process has all inputs.
+ * <p>{@link #sum} does all of this where one process has all inputs.
  *
  * <p>Loops run over heap arrays, which the JIT vectorises. It serves one thread at a time.
  */
@@ -59,7 +60,9 @@ public final class SumBlock {
     private final float[] values = new float[LENGTH];
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
-    private final @Nullable FloatSums vectors;
+    private final @Nullable VectorSums vectors;
+    private final long[] sources;
+    private final long[] targets;
 
     private int elements;
     private boolean placed;
@@ -75,8 +78,20 @@ public final class SumBlock {
         for (int code = 0; isNarrow && code < ReproducibleSum.SPECIAL; code++) {
             scales[code] = Math.scalb(1.0, sum.exponent(code));
         }
-        vectors = type == DataType.F32 && isNarrow && Kernels.best() == Kernels.VECTOR ? new FloatSums(sum) : null;
+        vectors = vectors();
+        sources = new long[sum.contributions()];
+        targets = new long[sum.contributions()];
         bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
+    }
+
+    private @Nullable VectorSums vectors() {
+        if (Kernels.best() != Kernels.VECTOR) {
+            return null;
+        }
+        if (isDouble) {
+            return Integer.bitCount(sum.divisor()) == 1 ? new DoubleSums(sum) : null;
+        }
+        return type == DataType.F32 && isNarrow ? new FloatSums(sum) : null;
     }
 
     /**
@@ -84,21 +99,40 @@ public final class SumBlock {
      *
      * @param inputs one for each contribution, native memory of any alignment
      * @param offset of the block in each of them, in bytes
+     * @param outputs native memory that the results go to; an output may be an input at the same offset
+     * @param outputOffset of the block in each of them, in bytes
      * @param blockElements how many, at most {@link #LENGTH}
      */
-    public void sum(MemorySegment[] inputs, long offset, int blockElements) {
-        elements = blockElements;
-        if (vectors != null && vectors.sum(inputs, offset, elements, values)) {
-            return;
+    public void sum(
+            MemorySegment[] inputs, long offset, MemorySegment[] outputs, long outputOffset, int blockElements) {
+        int done = 0;
+        if (vectors != null) {
+            int whole = blockElements - blockElements % vectors.lanes();
+            done = vectors.sum(
+                    addresses(sources, inputs, offset, whole), addresses(targets, outputs, outputOffset, whole), whole);
         }
-        begin(blockElements);
-        for (MemorySegment input : inputs) {
-            look(input, offset);
+        if (done < blockElements) {
+            long bytes = (long) done * type.bytes();
+            begin(blockElements - done);
+            for (MemorySegment input : inputs) {
+                look(input, offset + bytes);
+            }
+            for (MemorySegment input : inputs) {
+                add(input, offset + bytes);
+            }
+            round();
+            for (MemorySegment output : outputs) {
+                store(output, outputOffset + bytes);
+            }
         }
-        for (MemorySegment input : inputs) {
-            add(input, offset);
+    }
+
+    private long[] addresses(long[] addresses, MemorySegment[] segments, long offset, int count) {
+        long[] all = addresses.length == segments.length ? addresses : new long[segments.length];
+        for (int s = 0; s < segments.length; s++) {
+            all[s] = VectorLanes.address(segments[s], offset, count * type.bytes());
         }
-        round();
+        return all;
     }
 
     /** Begins a block of some elements, at most {@link #LENGTH}. */
