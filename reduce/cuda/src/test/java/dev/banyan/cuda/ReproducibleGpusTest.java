@@ -94,7 +94,7 @@ class ReproducibleGpusTest {
     }
 
     /** Numbers of similar and of any exponents, few special ones, zeros and subnormal ones. */
-    private static byte[] values(DataType type, int elements, Random random) {
+    static byte[] values(DataType type, int elements, Random random) {
         MemorySegment values = MemorySegment.ofArray(new long[Math.ceilDiv(elements * type.bytes(), Long.BYTES)]);
         for (int i = 0; i < elements; i++) {
             double wide = Math.scalb(random.nextGaussian(), random.nextInt(type == DataType.F16 ? 30 : 250) - 125);
@@ -119,7 +119,7 @@ class ReproducibleGpusTest {
     }
 
     /** Returns the contents of all outputs after a call. */
-    private static List<ByteBuffer> run(
+    static List<ByteBuffer> run(
             Communicator communicator,
             Collective collective,
             ReduceOp op,
