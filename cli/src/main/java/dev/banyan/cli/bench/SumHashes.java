@@ -27,10 +27,11 @@ final class SumHashes {
      * The sums of one backend and algorithm, as JSON has them.
      *
      * @param algorithm where they ran, and the algorithm
-     * @param passed sums of an element
+     * @param passed sums of an element if all results are those of the first row, else 0
+     * @param failed sums of an element if they are not
      * @param hash of all results
      */
-    record Row(String algorithm, long passed, int failed, List<String> failures, String hash) {}
+    record Row(String algorithm, long passed, long failed, List<String> failures, String hash) {}
 
     /** @param lines takes a line for each hash */
     SumHashes(List<AlgorithmChoice> algorithms, Consumer<String> lines) {
@@ -48,14 +49,10 @@ final class SumHashes {
      * @throws IllegalStateException if two differ
      */
     String common() {
-        Row first = rows.getFirst();
-        for (Row row : rows) {
-            if (!row.hash().equals(first.hash())) {
-                throw new IllegalStateException("reproducible sums of " + row.algorithm() + " have the hash "
-                        + row.hash() + ", those of " + first.algorithm() + " " + first.hash());
-            }
-        }
-        return first.hash();
+        rows.stream().flatMap(row -> row.failures().stream()).findFirst().ifPresent(failure -> {
+            throw new IllegalStateException(failure);
+        });
+        return rows.getFirst().hash();
     }
 
     void onHost() {
@@ -80,7 +77,7 @@ final class SumHashes {
     void inProcesses(int processes) {
         List<String> printed = new ArrayList<>();
         LocalProcesses.run(processes, List.of("selftest", "--reproducible"), printed::add);
-        add(new Row(processes + " processes", rows.getFirst().passed(), 0, List.of(), printed.getLast()));
+        add(processes + " processes", rows.getFirst().passed(), printed.getLast());
     }
 
     /** Returns the hash as one of several processes. */
@@ -106,12 +103,18 @@ final class SumHashes {
         try (Communicator communicator = opened) {
             SumDigest digest = new SumDigest(communicator);
             String hash = digest.run();
-            add(new Row(name, digest.sums(), 0, List.of(), hash));
+            add(name, digest.sums(), hash);
         }
     }
 
-    private void add(Row row) {
-        rows.add(row);
-        lines.accept(row.algorithm() + ": " + row.hash());
+    /** Adds a row, and compares it with the first. */
+    void add(String name, long sums, String hash) {
+        List<String> failures = rows.isEmpty() || hash.equals(rows.getFirst().hash())
+                ? List.of()
+                : List.of("reproducible sums of " + name + " have the hash " + hash + ", those of "
+                        + rows.getFirst().algorithm() + " "
+                        + rows.getFirst().hash());
+        rows.add(new Row(name, failures.isEmpty() ? sums : 0, failures.isEmpty() ? 0 : sums, failures, hash));
+        lines.accept(name + ": " + hash);
     }
 }

@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cli.CommandRun;
 import dev.banyan.schedule.plan.AlgorithmChoice;
@@ -20,6 +21,16 @@ public class SumHashesTest {
         hashes.onHost();
         assertThat(hashes.common()).isEqualTo(HASH);
         assertThat(lines).containsExactly("host, ring: " + HASH, "host, auto: " + HASH);
+    }
+
+    @Test
+    void anotherHashIsAFailure() {
+        SumHashes hashes = new SumHashes(List.of(), _ -> {});
+        hashes.add("host, ring", 5, "aa");
+        hashes.add("2 processes", 5, "ab");
+        assertThat(hashes.rows().getLast().failed()).isEqualTo(5);
+        assertThatThrownBy(hashes::common)
+                .hasMessage("reproducible sums of 2 processes have the hash ab, those of host, ring aa");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.banyan.reduce.internal.sum;
 
 import dev.banyan.reduce.internal.kernel.VectorLanes;
+import dev.banyan.schedule.type.DataType;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
@@ -34,8 +35,11 @@ final class FloatSums implements VectorSums {
 
     private final int exponent;
     private final int divisor;
+    /** Whether results are rounded once more, so that they are cut, with an odd last bit if they are not exact. */
+    private final boolean again;
 
     FloatSums(ReproducibleSum sum) {
+        again = sum.type() != DataType.F32;
         exponent = sum.exponentOfCodeZero();
         divisor = sum.divisor();
     }
@@ -47,10 +51,10 @@ final class FloatSums implements VectorSums {
 
     @Override
     public int sum(long[] sources, long[] targets, int elements) {
-        return sum(sources, targets, exponent, divisor, elements);
+        return sum(sources, targets, exponent, divisor, again, elements);
     }
 
-    private static int sum(long[] sources, long[] targets, int exponent, int divisor, int elements) {
+    private static int sum(long[] sources, long[] targets, int exponent, int divisor, boolean again, int elements) {
         FloatVector high = FloatVector.broadcast(FLOATS, HIGH);
         FloatVector both = FloatVector.broadcast(FLOATS, HIGH + LOW);
         IntVector firstHigh = IntVector.broadcast(INTS, LOW_BITS - sources.length * HIGH_BITS);
@@ -89,6 +93,13 @@ final class FloatSums implements VectorSums {
             FloatVector sum = divides
                     ? quotient(multiples, rests, divisor, 0).add(quotient(multiples, rests, divisor, 1))
                     : multiples.fma(FloatVector.broadcast(FLOATS, UNIT), rests);
+            if (again) {
+                sum = cut(
+                        sum,
+                        multiples
+                                .fma(FloatVector.broadcast(FLOATS, UNIT), sum.neg())
+                                .add(rests));
+            }
             FloatVector result = sum.mul(codes.add(backOfZero).reinterpretAsFloats());
             for (long target : targets) {
                 result.intoMemorySegment(VectorLanes.MEMORY, target + at, VectorLanes.ORDER);
@@ -106,5 +117,20 @@ final class FloatSums implements VectorSums {
                 .fma(DoubleVector.broadcast(DOUBLES, UNIT), (DoubleVector)
                         rests.convertShape(VectorOperators.F2D, DOUBLES, half));
         return (FloatVector) sum.div(divisor).convertShape(VectorOperators.D2F, FLOATS, -half);
+    }
+
+    /**
+     * Returns a rounded number, cut instead.
+     *
+     * @param rest by which it is too small
+     */
+    private static FloatVector cut(FloatVector rounded, FloatVector rest) {
+        IntVector bits = rounded.reinterpretAsInts();
+        // The signs differ if the number was rounded up.
+        IntVector up =
+                bits.lanewise(VectorOperators.XOR, rest.reinterpretAsInts()).lanewise(VectorOperators.LSHR, 31);
+        return bits.blend(
+                        bits.sub(up).or(1), rest.compare(VectorOperators.NE, 0f).cast(INTS))
+                .reinterpretAsFloats();
     }
 }

@@ -12,8 +12,10 @@ import dev.banyan.reduce.internal.kernel.HalfFloat;
 import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.reduce.internal.kernel.VectorLanes;
 import dev.banyan.schedule.type.DataType;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,6 +63,9 @@ public final class SumBlock {
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
     private final @Nullable VectorSums vectors;
+    /** The floats of a block of 16-bit inputs that vectors sum, in memory of the garbage collector. */
+    private final MemorySegment[] wideInputs;
+
     private final long[] sources;
     private final long[] targets;
 
@@ -79,6 +84,9 @@ public final class SumBlock {
             scales[code] = Math.scalb(1.0, sum.exponent(code));
         }
         vectors = vectors();
+        wideInputs = Stream.generate(() -> Arena.ofAuto().allocate((long) LENGTH * Float.BYTES, 64))
+                .limit(vectors != null && type.bytes() == Short.BYTES ? sum.contributions() : 0)
+                .toArray(MemorySegment[]::new);
         sources = new long[sum.contributions()];
         targets = new long[sum.contributions()];
         bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
@@ -91,7 +99,8 @@ public final class SumBlock {
         if (isDouble) {
             return Integer.bitCount(sum.divisor()) == 1 ? new DoubleSums(sum) : null;
         }
-        return type == DataType.F32 && isNarrow ? new FloatSums(sum) : null;
+        // A quotient that is rounded to a float cannot be rounded again.
+        return isNarrow && (type == DataType.F32 || Integer.bitCount(sum.divisor()) == 1) ? new FloatSums(sum) : null;
     }
 
     /**
@@ -108,8 +117,12 @@ public final class SumBlock {
         int done = 0;
         if (vectors != null) {
             int whole = blockElements - blockElements % vectors.lanes();
-            done = vectors.sum(
-                    addresses(sources, inputs, offset, whole), addresses(targets, outputs, outputOffset, whole), whole);
+            done = wideInputs.length > 0
+                    ? sumWidened(vectors, inputs, offset, outputs, outputOffset, whole)
+                    : vectors.sum(
+                            addresses(sources, inputs, offset, whole),
+                            addresses(targets, outputs, outputOffset, whole),
+                            whole);
         }
         if (done < blockElements) {
             long bytes = (long) done * type.bytes();
@@ -124,6 +137,47 @@ public final class SumBlock {
             for (MemorySegment output : outputs) {
                 store(output, outputOffset + bytes);
             }
+        }
+    }
+
+    /** Sums 16-bit numbers as floats, and returns how many. */
+    private int sumWidened(
+            VectorSums floats, MemorySegment[] inputs, long offset, MemorySegment[] outputs, long to, int count) {
+        elements = count;
+        for (int i = 0; i < inputs.length; i++) {
+            if (type == DataType.BF16) {
+                MemorySegment.copy(inputs[i], JAVA_SHORT_UNALIGNED, offset, bits, 0, count);
+                shift(bits, codes, count);
+                MemorySegment.copy(codes, 0, wideInputs[i], JAVA_INT_UNALIGNED, 0, count);
+            } else {
+                widen(inputs[i], offset);
+                MemorySegment.copy(values, 0, wideInputs[i], JAVA_FLOAT_UNALIGNED, 0, count);
+            }
+            sources[i] = wideInputs[i].address();
+        }
+        int done = floats.sum(sources, new long[] {wideInputs[0].address()}, count);
+        elements = done;
+        MemorySegment.copy(wideInputs[0], JAVA_FLOAT_UNALIGNED, 0, values, 0, done);
+        narrow();
+        for (MemorySegment output : outputs) {
+            store(output, to);
+        }
+        return done;
+    }
+
+    /** Makes the bits of floats of brain floats. The JIT vectorises this loop, but none that writes floats. */
+    private static void shift(short[] bits, int[] floats, int count) {
+        for (int i = 0; i < count; i++) {
+            floats[i] = bits[i] << Short.SIZE;
+        }
+    }
+
+    /** Rounds floats to 16 bits. */
+    private void narrow() {
+        if (type == DataType.BF16) {
+            BrainFloat.narrow(values, bits, elements);
+        } else if (type == DataType.F16) {
+            HalfFloat.narrow(values, bits, elements);
         }
     }
 
@@ -241,11 +295,7 @@ public final class SumBlock {
             // A quotient of 31 bits and a small divisor, rounded to 53 bits, never becomes a false tie at 24 bits or
             // less.
             round(narrow, sum.divisor(), values, type != DataType.F32, elements);
-            if (type == DataType.BF16) {
-                BrainFloat.narrow(values, bits, elements);
-            } else if (type == DataType.F16) {
-                HalfFloat.narrow(values, bits, elements);
-            }
+            narrow();
             if (!special && type != DataType.BF16) {
                 return;
             }
