@@ -52,7 +52,7 @@ final class SimulatedBench {
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
     private final boolean verbose;
-    /** Whether sums of floats are reproducible. */
+    /** True if sums of floats are reproducible. */
     private final boolean reproducible;
 
     /**

@@ -60,7 +60,7 @@ final class DoubleSums implements VectorSums {
                         LongVector.fromMemorySegment(LONGS, VectorLanes.MEMORY, source + at, VectorLanes.ORDER)
                                 .and(Long.MAX_VALUE));
             }
-            // Of zeros, one less is the greatest unsigned integer.
+            // One less than zero is the greatest unsigned integer.
             if (greatest.compare(VectorOperators.GE, INFINITY_BITS)
                     .or(greatest.sub(1).compare(VectorOperators.ULT, LEAST_BITS - 1))
                     .anyTrue()) {

@@ -35,7 +35,7 @@ final class FloatSums implements VectorSums {
 
     private final int exponent;
     private final int divisor;
-    /** Whether results are rounded once more, so that they are cut, with an odd last bit if they are not exact. */
+    /** True if results are rounded once more, so that they are cut, with an odd last bit if they are not exact. */
     private final boolean again;
 
     FloatSums(ReproducibleSum sum) {
@@ -71,7 +71,7 @@ final class FloatSums implements VectorSums {
                         IntVector.fromMemorySegment(INTS, VectorLanes.MEMORY, source + at, VectorLanes.ORDER)
                                 .and(Integer.MAX_VALUE));
             }
-            // Of zeros, one less is the greatest unsigned integer.
+            // One less than zero is the greatest unsigned integer.
             if (greatest.compare(VectorOperators.GE, INFINITY_BITS)
                     .or(greatest.sub(1).compare(VectorOperators.ULT, LEAST_BITS - 1))
                     .anyTrue()) {

@@ -1,6 +1,5 @@
 package dev.banyan.reduce.internal.sum;
 
-import dev.banyan.schedule.internal.algorithm.SumParts;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 
@@ -79,7 +78,7 @@ public final class ReproducibleSum {
         }
         this.type = type;
         this.contributions = contributions;
-        isWide = SumParts.integers(type, contributions) == DataType.I64;
+        isWide = type.sumIntegers(contributions) == DataType.I64;
         divisor = isMean ? contributions : 1;
         guard = Integer.SIZE - Integer.numberOfLeadingZeros(contributions - 1);
         precision = switch (type) {

@@ -22,8 +22,6 @@ public record SumParts(
         Optional<CollectiveRequest> gathered,
         DataType integers,
         long passBytes) {
-    /** The greatest number of contributions to integers of 32 bits. */
-    private static final int MOST_NARROW = 16;
     /**
      * Bytes of a result from which on it is shared out. By the simulator, from 1 to 4 MiB on the shorter last pass saves
      * more than the further launch takes; not measured.
@@ -37,7 +35,7 @@ public record SumParts(
      * @param type of the numbers
      */
     public static SumParts of(CollectiveRequest request, DataType type, int ranks) {
-        DataType integers = integers(type, ranks);
+        DataType integers = type.sumIntegers(ranks);
         long inputs = request.collective().inputElements(request.count(), ranks);
         boolean isShared = request.collective() == Collective.ALL_REDUCE
                 && request.count() % ranks == 0
@@ -56,11 +54,6 @@ public record SumParts(
     private static CollectiveRequest part(
             CollectiveRequest request, Collective collective, int root, long count, DataType type) {
         return new CollectiveRequest(collective, root, count, type.bytes(), true, request.chunkBytes());
-    }
-
-    /** Returns the type of the integers that stand for numbers of a type. */
-    public static DataType integers(DataType type, int contributions) {
-        return type == DataType.F64 || contributions > MOST_NARROW ? DataType.I64 : DataType.I32;
     }
 
     /** Returns the collectives in their order. */
