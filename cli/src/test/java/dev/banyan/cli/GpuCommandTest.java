@@ -3,6 +3,7 @@ package dev.banyan.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.cli.bench.SumHashesTest;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.emulator.NcclStandIn;
@@ -20,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,6 +62,20 @@ class GpuCommandTest {
                 .contains("2 keys, 8040 bytes on each of 2 devices")
                 .contains("       0");
         assertThat(workload.status()).isZero();
+    }
+
+    @Test
+    @Tag("soak")
+    void reproducibleSumsOfGpusAndProcessesHaveTheHashOfEveryMachine() throws Exception {
+        CommandRun run = banyan("", "selftest --reproducible --devices 0,1,2 --algorithm star");
+        assertThat(run.out().lines())
+                .as(run.err())
+                .containsExactly(
+                        "host, star: " + SumHashesTest.HASH,
+                        "2 processes: " + SumHashesTest.HASH,
+                        "4 processes: " + SumHashesTest.HASH,
+                        "GPUs [0, 1, 2, 0, 1, 2, 0, 1], star: " + SumHashesTest.HASH,
+                        "# hash: " + SumHashesTest.HASH);
     }
 
     @Test

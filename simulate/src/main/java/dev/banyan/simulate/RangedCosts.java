@@ -5,6 +5,7 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 
 /**
  * The simulator of a machine by the constants of a profile, and by the ends of the ranges that some of them have. Not
@@ -44,9 +45,13 @@ public final class RangedCosts {
     /** Returns the times that a call of kernels could have; empty where copies carry it out. */
     public Optional<TimeRange> range(PlannedSchedule planned) {
         return usual.program(planned.schedule(), planned.links())
-                .map(layout -> new TimeRange(
-                        fastest.programSimulator(planned.links()).predictedUs(layout),
-                        slowest.programSimulator(planned.links()).predictedUs(layout)));
+                .map(layout ->
+                        range(costs -> costs.programSimulator(planned.links()).predictedUs(layout)));
+    }
+
+    /** Returns the times that something could have which is predicted by a simulator. */
+    public TimeRange range(ToDoubleFunction<SimulatedCosts> us) {
+        return new TimeRange(us.applyAsDouble(fastest), us.applyAsDouble(slowest));
     }
 
     /** Returns when all kernels of a call have begun, in us. */
@@ -56,7 +61,7 @@ public final class RangedCosts {
 
     /** Returns the times at which all kernels of a call could have begun. */
     public TimeRange launchRange() {
-        return new TimeRange(launchUs(fastest), launchUs(slowest));
+        return range(RangedCosts::launchUs);
     }
 
     private static double launchUs(SimulatedCosts by) {

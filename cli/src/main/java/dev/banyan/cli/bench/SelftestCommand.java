@@ -6,6 +6,7 @@ import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.HostSite;
+import dev.banyan.cli.bench.rank.RankBackend;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Row;
 import dev.banyan.cli.input.DeviceList;
@@ -17,8 +18,10 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.NcclRequest;
+import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -31,6 +34,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -52,6 +56,7 @@ import picocli.CommandLine.Option;
             "  banyan selftest --devices 0,0,0,0",
             "  banyan selftest --devices 0,0 --large --algorithm ring",
             "  banyan selftest --machine machine.json",
+            "  banyan selftest --reproducible",
             "  banyan selftest --backend host --devices 0,1,2"
         })
 public final class SelftestCommand extends ReportCommand {
@@ -83,6 +88,13 @@ public final class SelftestCommand extends ReportCommand {
             description = "Test sums and means of float and half at three sizes only: seconds instead of minutes.")
     private boolean brief;
 
+    @Option(
+            names = "--reproducible",
+            description =
+                    "Print the hash of reproducible sums of 8 ranks instead, which is the same on every machine: in"
+                            + " host memory, also of 2 and 4 processes, and on the GPUs.")
+    private boolean reproducible;
+
     /**
      * The cases of one algorithm, as JSON has them.
      *
@@ -92,8 +104,14 @@ public final class SelftestCommand extends ReportCommand {
 
     @Override
     public void run() {
-        require(!large || !brief, "--short and --large exclude each other");
+        require(
+                Stream.of(large, brief, reproducible).filter(each -> each).count() <= 1,
+                "--short, --large and --reproducible exclude each other");
         Config config = Config.load();
+        if (reproducible) {
+            hash(config);
+            return;
+        }
         switch (backend.choose(machine)) {
             case HOST -> {
                 Machine ranks =
@@ -113,6 +131,27 @@ public final class SelftestCommand extends ReportCommand {
                 }
             }
         }
+    }
+
+    private void hash(Config config) {
+        List<AlgorithmChoice> choices = algorithms == null ? AlgorithmList.ALL.choices() : algorithms.choices();
+        require(!choices.contains(AlgorithmChoice.NCCL), "nccl promises no reproducible sums; name another algorithm");
+        SumHashes hashes = new SumHashes(choices, line -> lines(List.of(line)));
+        if (JobPlace.isGiven(config, System.getenv())) {
+            out().println(hashes.join(JobPlace.find(config, System.getenv()).processes()));
+            return;
+        }
+        hashes.onHost();
+        hashes.inProcesses(2);
+        hashes.inProcesses(4);
+        if (backend.choose(machine) == RankBackend.CUDA) {
+            hashes.onGpus(named(Math.min(CudaDevices.count(), SumDigest.RANKS)));
+        }
+        print(
+                RunContext.of(SumHashes.MACHINE, Platform.ofThisHost(), null),
+                hashes.rows(),
+                () -> lines(List.of("# hash: " + hashes.common())));
+        hashes.common();
     }
 
     private ChosenMachine introduced(ChosenMachine chosen) {

@@ -12,6 +12,7 @@ import dev.banyan.cli.bench.workload.WorkloadRow;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Algorithms;
@@ -21,6 +22,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.internal.nccl.NcclRings;
@@ -30,6 +32,7 @@ import dev.banyan.study.machine.Limit;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.CallTimes;
+import dev.banyan.study.workload.PredictedSum;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.trees.bound.Bound;
@@ -37,6 +40,7 @@ import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.IntToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
@@ -48,6 +52,8 @@ final class SimulatedBench {
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
     private final boolean verbose;
+    /** True if sums of floats are reproducible. */
+    private final boolean reproducible;
 
     /**
      * @param execution what executes calls
@@ -61,8 +67,10 @@ final class SimulatedBench {
             Reporter reporter,
             @Nullable OutputFile trace,
             boolean verbose) {
-        if (Config.load().get(Algorithms.REPRODUCIBLE)) {
-            throw new IllegalArgumentException("no time is predicted with BANYAN_REPRODUCIBLE=1; set it to 0");
+        reproducible = Config.load().get(Algorithms.REPRODUCIBLE);
+        if (reproducible && trace != null) {
+            throw new IllegalArgumentException(
+                    "--trace shows no passes of reproducible sums; set " + Algorithms.REPRODUCIBLE.name() + " to 0");
         }
         this.chosen = chosen;
         this.profile = profile;
@@ -83,6 +91,10 @@ final class SimulatedBench {
         SimulatedNccl nccl = null;
         if (asked.algorithms().choices().contains(AlgorithmChoice.NCCL)) {
             try {
+                if (isReproducible(asked.call())) {
+                    throw new IllegalArgumentException(Algorithms.REPRODUCIBLE.name()
+                            + " asks for results that NCCL does not promise; set it to 0");
+                }
                 nccl = SimulatedNccl.compared(chosen.machine(), profile);
             } catch (IllegalArgumentException e) {
                 sweep = asked.without(AlgorithmChoice.NCCL);
@@ -124,6 +136,9 @@ final class SimulatedBench {
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
         }
+        if (isReproducible(sweep.call())) {
+            reporter.lines(passes());
+        }
         if (nccl != null) {
             reporter.lines(List.of("# " + nccl.remark()));
         }
@@ -155,6 +170,16 @@ final class SimulatedBench {
     }
 
     private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
+        if (isReproducible(call)) {
+            PredictedSum sum =
+                    predictions.sum(call.request(count, inPlace), call.element().type());
+            return Measurement.predicted(
+                    call,
+                    count,
+                    sum.us(costs.usual()),
+                    sum.choice(),
+                    sum.range(costs).orElse(null));
+        }
         PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
         return Measurement.predicted(
                 call,
@@ -162,6 +187,25 @@ final class SimulatedBench {
                 predictions.us(planned),
                 planned.choice().toString(),
                 costs.range(planned).orElse(null));
+    }
+
+    private boolean isReproducible(Call call) {
+        if (!reproducible || !call.collective().reduces()) {
+            return false;
+        }
+        ReproducibleSum.check(call.element().type(), call.op());
+        return ReproducibleSum.covers(call.element().type(), call.op());
+    }
+
+    /** Returns the parts of reproducible sums. */
+    private List<String> passes() {
+        Profile constants = costs.usual().profile();
+        return List.of(
+                "# " + Algorithms.REPRODUCIBLE.name() + "=1: an allreduce of one byte an element, a reduction of"
+                        + " integers, of long allreduces an allgather,",
+                "# and three passes of " + Numbers.plain(constants.get(Constant.KERNEL_US)) + " us each and "
+                        + Numbers.plain(constants.get(Constant.REDUCE_GBS))
+                        + " GB/s of memory, assumed to be as fast as copies");
     }
 
     private Predictions predictions(AlgorithmList algorithms, AlgorithmChoice algorithm) {
@@ -229,10 +273,9 @@ final class SimulatedBench {
         try (Rows<WorkloadRow> printed =
                 reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
             for (AlgorithmChoice algorithm : algorithms.choices()) {
-                CallTimes times = new CallTimes(
-                        costs.usual(), predictions(algorithms, algorithm).plan(workload));
+                IntToDoubleFunction endUs = times(workload, predictions(algorithms, algorithm));
                 for (int depth : depths) {
-                    double timeMs = times.endUs(depth) / 1e3;
+                    double timeMs = endUs.applyAsDouble(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
                         return;
                     }
@@ -247,7 +290,19 @@ final class SimulatedBench {
                     workload.keys(),
                     "all keys in flight");
         }
+        if (reproducible) {
+            reporter.lines(passes());
+        }
         reporter.result(rows);
+    }
+
+    /** Returns the time of a workload in us by the number of keys in flight. */
+    private IntToDoubleFunction times(Workload workload, Predictions predictions) {
+        if (reproducible) {
+            List<PredictedSum> sums = predictions.sums(workload);
+            return depth -> PredictedSum.endUs(costs.usual(), sums, depth);
+        }
+        return new CallTimes(costs.usual(), predictions.plan(workload))::endUs;
     }
 
     private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {

@@ -562,9 +562,8 @@ public final class Communicator implements AutoCloseable {
             throw new IllegalArgumentException(
                     "hub " + call.hint().hub() + " for " + size() + " ranks; hubs are 0.." + (size() - 1));
         }
-        if (reproducible && call.collective().reduces() && call.type().isFloating() && call.op() == ReduceOp.PROD) {
-            throw new IllegalArgumentException("products of " + call.type()
-                    + " depend on their order, so BANYAN_REPRODUCIBLE=1 does not allow them; set it to 0 for them");
+        if (reproducible && call.collective().reduces()) {
+            ReproducibleSum.check(call.type(), call.op());
         }
         BufferCheck.check(call, size(), held, backend);
     }

@@ -12,21 +12,24 @@ import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.internal.sum.SumPasses;
 import dev.banyan.reduce.internal.sum.SumRequest;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.SumParts;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reproducible sum on devices with memory of their own: an allreduce finds the greatest codes, a reduction of
- * integers adds them up, and each device makes codes, integers and results of its own numbers.
+ * A reproducible sum on devices with memory of their own by the collectives of {@link SumParts}; each device makes codes
+ * and integers of its own numbers, and results.
  */
 final class PassedSum implements Executable {
     private final SumRequest request;
@@ -35,8 +38,9 @@ final class PassedSum implements Executable {
     private final RankRange held;
     private final SumPasses passes;
     private final SumMemory memory;
-    private final Executable greatest;
-    private final Executable total;
+    private final SumParts parts;
+    /** By their order: what finds the greatest codes, adds up the integers, and distributes results if that is left. */
+    private final List<Executable> collectives = new ArrayList<>();
 
     PassedSum(
             SumRequest request,
@@ -54,37 +58,33 @@ final class PassedSum implements Executable {
         this.passes = passes;
         this.memory = memory;
         sum = new ReproducibleSum(request.type(), ranks, request.mean());
-        greatest = backend.prepare(
-                planner.plan(
-                                new CollectiveRequest(
-                                        Collective.ALL_REDUCE, -1, elements(), DataType.U8.bytes(), true, chunkBytes),
-                                hint)
-                        .schedule(),
-                DataType.U8,
-                ReduceOp.MAX);
+        parts = SumParts.of(
+                new CollectiveRequest(
+                        request.collective(),
+                        request.root(),
+                        request.count(),
+                        request.type().bytes(),
+                        true,
+                        chunkBytes),
+                request.type(),
+                ranks);
+        List<DataType> types = List.of(DataType.U8, parts.integers(), request.type());
         try {
-            total = backend.prepare(
-                    planner.plan(
-                                    new CollectiveRequest(
-                                            request.collective(),
-                                            request.root(),
-                                            request.count(),
-                                            sum.integers().bytes(),
-                                            true,
-                                            chunkBytes),
-                                    hint)
-                            .schedule(),
-                    sum.integers(),
-                    ReduceOp.SUM);
+            for (CollectiveRequest part : parts.collectives()) {
+                collectives.add(backend.prepare(
+                        planner.plan(part, hint).schedule(),
+                        types.get(collectives.size()),
+                        collectives.isEmpty() ? ReduceOp.MAX : ReduceOp.SUM));
+            }
         } catch (Throwable e) {
-            greatest.close();
+            close();
             throw e;
         }
     }
 
     /** Returns how many numbers each rank gives. */
     private long elements() {
-        return request.collective().inputElements(request.count(), ranks);
+        return parts.greatest().count();
     }
 
     @Override
@@ -118,12 +118,17 @@ final class PassedSum implements Executable {
 
     /** Returns what finds the greatest codes, in place. */
     Executable greatest() {
-        return greatest;
+        return collectives.getFirst();
     }
 
     /** Returns what adds up the integers, in place. */
     Executable total() {
-        return total;
+        return collectives.get(1);
+    }
+
+    /** Returns what distributes the results, in place; empty if they are where they are wanted. */
+    Optional<Executable> gathered() {
+        return parts.gathered().map(_ -> collectives.getLast());
     }
 
     /** Returns the passes of this process's ranks. */
@@ -146,18 +151,19 @@ final class PassedSum implements Executable {
     }
 
     private List<SumPass> results(MemorySegment[] outputs, MemorySegment[] codes, MemorySegment[] integers) {
-        if (request.collective() != Collective.REDUCE_SCATTER) {
+        if (parts.total().collective() != Collective.REDUCE_SCATTER) {
             return ofAll(SumPass.Stage.RESULTS, outputs, codes, integers).stream()
                     .filter(pass -> request.collective() == Collective.ALL_REDUCE || pass.rank() == request.root())
                     .toList();
         }
+        boolean isSection = request.inPlace() || parts.gathered().isPresent();
+        long share = parts.total().count();
         return IntStream.range(held.first(), held.first() + held.count())
                 .mapToObj(rank -> {
-                    long first = rank * request.count();
+                    long first = rank * share;
                     long bytes = request.type().bytes();
-                    MemorySegment values = request.inPlace()
-                            ? outputs[rank].asSlice(first * bytes, request.count() * bytes)
-                            : outputs[rank];
+                    MemorySegment values =
+                            isSection ? outputs[rank].asSlice(first * bytes, share * bytes) : outputs[rank];
                     return new SumPass(
                             SumPass.Stage.RESULTS,
                             sum,
@@ -165,7 +171,7 @@ final class PassedSum implements Executable {
                             values,
                             codes[rank].asSlice(first),
                             integers[rank].asSlice(first * sum.integers().bytes()),
-                            request.count());
+                            share);
                 })
                 .toList();
     }
@@ -175,26 +181,23 @@ final class PassedSum implements Executable {
     public void warmUp() {
         memory.codes(codeBytes());
         memory.integers(integerBytes());
-        greatest.warmUp();
-        total.warmUp();
+        collectives.forEach(Executable::warmUp);
     }
 
     @Override
     public void poll(Future<?> ended) {
-        total.poll(ended);
+        collectives.getLast().poll(ended);
     }
 
     @Override
     public void abort() {
-        greatest.abort();
-        total.abort();
+        collectives.forEach(Executable::abort);
     }
 
     @Override
     public void close() {
         CloseAll all = new CloseAll();
-        all.close(greatest::close);
-        all.close(total::close);
+        collectives.forEach(each -> all.close(each::close));
         all.throwFailure();
     }
 }

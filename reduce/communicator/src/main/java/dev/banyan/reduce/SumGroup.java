@@ -87,6 +87,12 @@ final class SumGroup {
             all.begin(ended -> sum.total().start(own, own, streams, ended));
         }
         pass(SumPass.Stage.RESULTS, codes, integers, all);
+        for (Member member : members) {
+            member.sum()
+                    .gathered()
+                    .ifPresent(gathered ->
+                            all.begin(ended -> gathered.start(member.outputs(), member.outputs(), streams, ended)));
+        }
         all.ended(null);
     }
 

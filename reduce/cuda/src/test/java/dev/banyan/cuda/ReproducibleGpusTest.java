@@ -73,8 +73,28 @@ class ReproducibleGpusTest {
         }
     }
 
+    /** An allreduce of 2 MiB gathers results of which each rank makes a share. */
+    @ParameterizedTest
+    @CsvSource({"kernel, true, SUM", "graph, false, AVG"})
+    void ranksShareTheResultsOfLongArrays(String executor, boolean inPlace, ReduceOp op) {
+        emulator.tell("devices 2 switched");
+        int count = 1 << 18;
+        Random random = new Random(2);
+        List<byte[]> values = List.of(values(DataType.F64, count, random), values(DataType.F64, count, random));
+        Machine machine = Machine.preset("dgx-a100").subset(0, 1);
+        Config config = Config.builder()
+                .set(Algorithms.REPRODUCIBLE, true)
+                .set("BANYAN_CUDA_EXECUTOR", executor)
+                .build();
+        try (Communicator gpus = Communicator.onGpus(machine, config, 0, 1);
+                Communicator host = Communicator.onHost(machine, config)) {
+            assertThat(run(gpus, Collective.ALL_REDUCE, op, DataType.F64, count, values, inPlace))
+                    .isEqualTo(run(host, Collective.ALL_REDUCE, op, DataType.F64, count, values, inPlace));
+        }
+    }
+
     /** Numbers of similar and of any exponents, few special ones, zeros and subnormal ones. */
-    private static byte[] values(DataType type, int elements, Random random) {
+    static byte[] values(DataType type, int elements, Random random) {
         MemorySegment values = MemorySegment.ofArray(new long[Math.ceilDiv(elements * type.bytes(), Long.BYTES)]);
         for (int i = 0; i < elements; i++) {
             double wide = Math.scalb(random.nextGaussian(), random.nextInt(type == DataType.F16 ? 30 : 250) - 125);
@@ -99,7 +119,7 @@ class ReproducibleGpusTest {
     }
 
     /** Returns the contents of all outputs after a call. */
-    private static List<ByteBuffer> run(
+    static List<ByteBuffer> run(
             Communicator communicator,
             Collective collective,
             ReduceOp op,

@@ -19,6 +19,9 @@ public enum DataType {
     /** Signed 64-bit integer; sums and products wrap around. */
     I64(8, false);
 
+    /** The greatest number of floats that reproducible sums add up as integers of 32 bits. */
+    private static final int MOST_NARROW = 16;
+
     private final int bytes;
     private final boolean floating;
 
@@ -35,5 +38,14 @@ public enum DataType {
     /** Returns whether it is a floating-point type. */
     public boolean isFloating() {
         return floating;
+    }
+
+    /**
+     * Returns the type of the integers that stand for floats of this type in reproducible sums.
+     *
+     * @param contributions how many floats a sum has
+     */
+    public DataType sumIntegers(int contributions) {
+        return this == F64 || contributions > MOST_NARROW ? I64 : I32;
     }
 }

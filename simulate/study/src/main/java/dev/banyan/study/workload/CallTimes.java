@@ -66,6 +66,11 @@ public final class CallTimes {
         return Arrays.stream(endsUs(depth)).max().orElseThrow();
     }
 
+    /** Returns when the last call ends, in us, if each runs on the devices behind the one before. */
+    double rowUs() {
+        return endUs(areKernels() ? calls.size() : 1);
+    }
+
     /**
      * Simulates all calls and reports what they do.
      *
@@ -88,7 +93,8 @@ public final class CallTimes {
         return us;
     }
 
-    private boolean areKernels() {
+    /** Returns whether each call runs as one kernel on each device. */
+    boolean areKernels() {
         return calls.stream().allMatch(call -> program(call).isPresent());
     }
 

@@ -2,6 +2,7 @@ package dev.banyan.study.workload;
 
 import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.SumParts;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
@@ -11,12 +12,14 @@ import dev.banyan.topology.Machine;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
 /** Predicted times of calls under one configuration on a machine. Not safe for use from several threads at once. */
 public final class Predictions {
     private final SimulatedCosts costs;
     private final Config config;
     private final Planner planner;
+    private final int ranks;
 
     /**
      * @param machine of at least two devices
@@ -26,6 +29,7 @@ public final class Predictions {
     public Predictions(Machine machine, Config config, SimulatedCosts costs) {
         this.costs = costs;
         this.config = config;
+        ranks = machine.size();
         planner = new Planner(machine, config, costs, costs.platform());
     }
 
@@ -56,13 +60,29 @@ public final class Predictions {
 
     /** Returns the plans of a workload's keys, all-reduced in place; keys of one size have one plan. */
     public List<PlannedSchedule> plan(Workload workload) {
-        Map<Long, PlannedSchedule> bySize = new HashMap<>();
+        return each(workload, this::plan);
+    }
+
+    /** Returns the reproducible sums of a workload's keys, all-reduced in place; keys of one size have one. */
+    public List<PredictedSum> sums(Workload workload) {
+        return each(workload, request -> sum(request, DataType.F32));
+    }
+
+    private static <T> List<T> each(Workload workload, Function<CollectiveRequest, T> call) {
+        Map<Long, T> bySize = new HashMap<>();
         return workload.elements().stream()
                 .map(elements -> bySize.computeIfAbsent(
                         elements,
-                        count -> plan(new CollectiveRequest(
+                        count -> call.apply(new CollectiveRequest(
                                 Collective.ALL_REDUCE, -1, count, DataType.F32.bytes(), true, Long.MAX_VALUE))))
                 .toList();
+    }
+
+    /** Returns the collectives of a request for reproducible sums, each with the plan that it would have. */
+    public PredictedSum sum(CollectiveRequest request, DataType type) {
+        SumParts parts = SumParts.of(request, type, ranks);
+        return new PredictedSum(
+                parts, parts.collectives().stream().map(this::plan).toList());
     }
 
     /** Predicted time in us of a call alone. */

@@ -84,17 +84,18 @@ final class HostSum extends BlockExecutable {
         int bytes = request.type().bytes();
         long first = block % sectionBlocks * SumBlock.LENGTH;
         long start = (section * request.count() + first) * bytes;
-        sum.sum(sources, start, (int) Math.min(SumBlock.LENGTH, request.count() - first));
+        int count = (int) Math.min(SumBlock.LENGTH, request.count() - first);
         switch (request.collective()) {
-            case ALL_REDUCE -> {
-                for (MemorySegment target : targets) {
-                    sum.store(target, start);
-                }
-            }
-            case REDUCE -> sum.store(targets[request.root()], start);
-            case REDUCE_SCATTER -> sum.store(targets[section], request.inPlace() ? start : first * bytes);
+            case ALL_REDUCE -> sum.sum(sources, start, targets, start, count);
+            case REDUCE -> sum.sum(sources, start, only(request.root()), start, count);
+            case REDUCE_SCATTER ->
+                sum.sum(sources, start, only(section), request.inPlace() ? start : first * bytes, count);
             case BROADCAST, ALL_GATHER -> throw new IllegalStateException(request.collective() + " sums nothing");
         }
+    }
+
+    private MemorySegment[] only(int rank) {
+        return new MemorySegment[] {targets[rank]};
     }
 
     /** Does nothing: the garbage collector frees the scratch memory. */

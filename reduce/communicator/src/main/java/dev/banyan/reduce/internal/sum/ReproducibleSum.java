@@ -50,8 +50,6 @@ public final class ReproducibleSum {
     /** The greatest number of contributions. */
     public static final int MOST_CONTRIBUTIONS = 1 << 20;
 
-    private static final int MOST_NARROW = 16;
-
     private final DataType type;
     private final int contributions;
     private final boolean isWide;
@@ -80,7 +78,7 @@ public final class ReproducibleSum {
         }
         this.type = type;
         this.contributions = contributions;
-        isWide = type == DataType.F64 || contributions > MOST_NARROW;
+        isWide = type.sumIntegers(contributions) == DataType.I64;
         divisor = isMean ? contributions : 1;
         guard = Integer.SIZE - Integer.numberOfLeadingZeros(contributions - 1);
         precision = switch (type) {
@@ -100,6 +98,18 @@ public final class ReproducibleSum {
     /** Returns whether a reduction can depend on the order of its sums, and is one of these. */
     public static boolean covers(DataType type, ReduceOp op) {
         return type.isFloating() && (op == ReduceOp.SUM || op == ReduceOp.AVG);
+    }
+
+    /**
+     * Refuses products of floats.
+     *
+     * @throws IllegalArgumentException if a reduction depends on the order and is no sum
+     */
+    public static void check(DataType type, ReduceOp op) {
+        if (type.isFloating() && op == ReduceOp.PROD) {
+            throw new IllegalArgumentException("products of " + type
+                    + " depend on their order, so BANYAN_REPRODUCIBLE=1 does not allow them; set it to 0 for them");
+        }
     }
 
     /** Returns the type of the numbers. */

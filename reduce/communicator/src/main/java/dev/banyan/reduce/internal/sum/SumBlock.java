@@ -10,9 +10,12 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 import dev.banyan.reduce.internal.kernel.BrainFloat;
 import dev.banyan.reduce.internal.kernel.HalfFloat;
 import dev.banyan.reduce.internal.kernel.Kernels;
+import dev.banyan.reduce.internal.kernel.VectorLanes;
 import dev.banyan.schedule.type.DataType;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@link #round} once, then {@link #store} to every output.
  * </ol>
  *
- * <p>{@link #sum} does all of this but the stores where one process has all inputs.
+ * <p>{@link #sum} does all of this where one process has all inputs.
  *
  * <p>Loops run over heap arrays, which the JIT vectorises. It serves one thread at a time.
  */
@@ -59,7 +62,12 @@ public final class SumBlock {
     private final float[] values = new float[LENGTH];
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
-    private final @Nullable FloatSums vectors;
+    private final @Nullable VectorSums vectors;
+    /** The floats of a block of 16-bit inputs that vectors sum, in memory of the garbage collector. */
+    private final MemorySegment[] wideInputs;
+
+    private final long[] sources;
+    private final long[] targets;
 
     private int elements;
     private boolean placed;
@@ -75,8 +83,24 @@ public final class SumBlock {
         for (int code = 0; isNarrow && code < ReproducibleSum.SPECIAL; code++) {
             scales[code] = Math.scalb(1.0, sum.exponent(code));
         }
-        vectors = type == DataType.F32 && isNarrow && Kernels.best() == Kernels.VECTOR ? new FloatSums(sum) : null;
+        vectors = vectors();
+        wideInputs = Stream.generate(() -> Arena.ofAuto().allocate((long) LENGTH * Float.BYTES, 64))
+                .limit(vectors != null && type.bytes() == Short.BYTES ? sum.contributions() : 0)
+                .toArray(MemorySegment[]::new);
+        sources = new long[sum.contributions()];
+        targets = new long[sum.contributions()];
         bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
+    }
+
+    private @Nullable VectorSums vectors() {
+        if (Kernels.best() != Kernels.VECTOR) {
+            return null;
+        }
+        if (isDouble) {
+            return Integer.bitCount(sum.divisor()) == 1 ? new DoubleSums(sum) : null;
+        }
+        // A quotient that is rounded to a float cannot be rounded again.
+        return isNarrow && (type == DataType.F32 || Integer.bitCount(sum.divisor()) == 1) ? new FloatSums(sum) : null;
     }
 
     /**
@@ -84,21 +108,85 @@ public final class SumBlock {
      *
      * @param inputs one for each contribution, native memory of any alignment
      * @param offset of the block in each of them, in bytes
+     * @param outputs native memory that the results go to; an output may be an input at the same offset
+     * @param outputOffset of the block in each of them, in bytes
      * @param blockElements how many, at most {@link #LENGTH}
      */
-    public void sum(MemorySegment[] inputs, long offset, int blockElements) {
-        elements = blockElements;
-        if (vectors != null && vectors.sum(inputs, offset, elements, values)) {
-            return;
+    public void sum(
+            MemorySegment[] inputs, long offset, MemorySegment[] outputs, long outputOffset, int blockElements) {
+        int done = 0;
+        if (vectors != null) {
+            int whole = blockElements - blockElements % vectors.lanes();
+            done = wideInputs.length > 0
+                    ? sumWidened(vectors, inputs, offset, outputs, outputOffset, whole)
+                    : vectors.sum(
+                            addresses(sources, inputs, offset, whole),
+                            addresses(targets, outputs, outputOffset, whole),
+                            whole);
         }
-        begin(blockElements);
-        for (MemorySegment input : inputs) {
-            look(input, offset);
+        if (done < blockElements) {
+            long bytes = (long) done * type.bytes();
+            begin(blockElements - done);
+            for (MemorySegment input : inputs) {
+                look(input, offset + bytes);
+            }
+            for (MemorySegment input : inputs) {
+                add(input, offset + bytes);
+            }
+            round();
+            for (MemorySegment output : outputs) {
+                store(output, outputOffset + bytes);
+            }
         }
-        for (MemorySegment input : inputs) {
-            add(input, offset);
+    }
+
+    /** Sums 16-bit numbers as floats, and returns how many. */
+    private int sumWidened(
+            VectorSums floats, MemorySegment[] inputs, long offset, MemorySegment[] outputs, long to, int count) {
+        elements = count;
+        for (int i = 0; i < inputs.length; i++) {
+            if (type == DataType.BF16) {
+                MemorySegment.copy(inputs[i], JAVA_SHORT_UNALIGNED, offset, bits, 0, count);
+                shift(bits, codes, count);
+                MemorySegment.copy(codes, 0, wideInputs[i], JAVA_INT_UNALIGNED, 0, count);
+            } else {
+                widen(inputs[i], offset);
+                MemorySegment.copy(values, 0, wideInputs[i], JAVA_FLOAT_UNALIGNED, 0, count);
+            }
+            sources[i] = wideInputs[i].address();
         }
-        round();
+        int done = floats.sum(sources, new long[] {wideInputs[0].address()}, count);
+        elements = done;
+        MemorySegment.copy(wideInputs[0], JAVA_FLOAT_UNALIGNED, 0, values, 0, done);
+        narrow();
+        for (MemorySegment output : outputs) {
+            store(output, to);
+        }
+        return done;
+    }
+
+    /** Makes the bits of floats of brain floats. The JIT vectorises this loop, but none that writes floats. */
+    private static void shift(short[] bits, int[] floats, int count) {
+        for (int i = 0; i < count; i++) {
+            floats[i] = bits[i] << Short.SIZE;
+        }
+    }
+
+    /** Rounds floats to 16 bits. */
+    private void narrow() {
+        if (type == DataType.BF16) {
+            BrainFloat.narrow(values, bits, elements);
+        } else if (type == DataType.F16) {
+            HalfFloat.narrow(values, bits, elements);
+        }
+    }
+
+    private long[] addresses(long[] addresses, MemorySegment[] segments, long offset, int count) {
+        long[] all = addresses.length == segments.length ? addresses : new long[segments.length];
+        for (int s = 0; s < segments.length; s++) {
+            all[s] = VectorLanes.address(segments[s], offset, count * type.bytes());
+        }
+        return all;
     }
 
     /** Begins a block of some elements, at most {@link #LENGTH}. */
@@ -207,11 +295,7 @@ public final class SumBlock {
             // A quotient of 31 bits and a small divisor, rounded to 53 bits, never becomes a false tie at 24 bits or
             // less.
             round(narrow, sum.divisor(), values, type != DataType.F32, elements);
-            if (type == DataType.BF16) {
-                BrainFloat.narrow(values, bits, elements);
-            } else if (type == DataType.F16) {
-                HalfFloat.narrow(values, bits, elements);
-            }
+            narrow();
             if (!special && type != DataType.BF16) {
                 return;
             }

@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -80,15 +81,49 @@ class ReproducibleSumTest {
                     .toArray(long[][]::new);
             for (boolean mean : new boolean[] {false, true}) {
                 long[] sums = sums(type, mean, values, 1);
+                Copies copies = new Copies(type, mean, contributions);
                 for (int i = 0; i < samples; i++) {
+                    long expected = oracle.defined(values[i], mean);
                     assertThat(sums[i])
                             .as("%s of %s, %s, mean %s", kind, Arrays.toString(values[i]), type, mean)
-                            .isEqualTo(oracle.defined(values[i], mean));
+                            .isEqualTo(expected);
+                    assertThat(copies.sum(values[i]))
+                            .as("vectors: %s of %s, %s, mean %s", kind, Arrays.toString(values[i]), type, mean)
+                            .containsOnly(expected);
                     if (!mean && oracle.isFinite(sums[i])) {
                         checkBound(oracle, values[i], sums[i]);
                     }
                 }
             }
+        }
+    }
+
+    /** Sums a block of copies of one sample, which vectors sum if they can sum the sample. */
+    private static final class Copies {
+        private static final int ELEMENTS = 19;
+
+        private final DataType type;
+        private final SumBlock block;
+        private final MemorySegment[] inputs;
+
+        Copies(DataType type, boolean mean, int contributions) {
+            this.type = type;
+            block = new SumBlock(new ReproducibleSum(type, contributions, mean));
+            inputs = Stream.generate(() -> ARENA.allocate((ELEMENTS + 1L) * type.bytes(), 8))
+                    .limit(contributions)
+                    .toArray(MemorySegment[]::new);
+        }
+
+        long[] sum(long[] values) {
+            for (int element = 0; element < ELEMENTS; element++) {
+                for (int input = 0; input < inputs.length; input++) {
+                    set(type, inputs[input], element, values[input]);
+                }
+            }
+            block.sum(inputs, type.bytes(), new MemorySegment[] {inputs[0]}, type.bytes(), ELEMENTS);
+            return IntStream.range(0, ELEMENTS)
+                    .mapToLong(i -> get(type, inputs[0], i))
+                    .toArray();
         }
     }
 

@@ -63,9 +63,13 @@ class VectorsTest {
                 put(inputs[v], copy * type.bytes(), type, values[v]);
             }
         }
-        block.sum(Arrays.stream(inputs).map(MemorySegment::ofBuffer).toArray(MemorySegment[]::new), 0, COPIES);
         ByteBuffer result = ByteBuffer.allocateDirect(COPIES * type.bytes()).order(ByteOrder.nativeOrder());
-        block.store(MemorySegment.ofBuffer(result), 0);
+        block.sum(
+                Arrays.stream(inputs).map(MemorySegment::ofBuffer).toArray(MemorySegment[]::new),
+                0,
+                new MemorySegment[] {MemorySegment.ofBuffer(result)},
+                0,
+                COPIES);
         return switch (type.bytes()) {
             case 8 -> result.getLong(0);
             case 4 -> Integer.toUnsignedLong(result.getInt(0));

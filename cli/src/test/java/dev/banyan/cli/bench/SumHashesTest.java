@@ -1,0 +1,42 @@
+package dev.banyan.cli.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.banyan.cli.CommandRun;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** GpuCommandTest compares the hash of GPUs and of several processes. */
+public class SumHashesTest {
+    /** The hash of every machine. */
+    public static final String HASH = "53b432804bd64c597c3042359ae33c6380c75f2db179ca0f5a88c709e6cfac9c";
+
+    @Test
+    void algorithmsHaveTheHashOfEveryMachine() {
+        List<String> lines = new ArrayList<>();
+        SumHashes hashes = new SumHashes(List.of(AlgorithmChoice.RING, AlgorithmChoice.AUTO), lines::add);
+        hashes.onHost();
+        assertThat(hashes.common()).isEqualTo(HASH);
+        assertThat(lines).containsExactly("host, ring: " + HASH, "host, auto: " + HASH);
+    }
+
+    @Test
+    void anotherHashIsAFailure() {
+        SumHashes hashes = new SumHashes(List.of(), _ -> {});
+        hashes.add("host, ring", 5, "aa");
+        hashes.add("2 processes", 5, "ab");
+        assertThat(hashes.rows().getLast().failed()).isEqualTo(5);
+        assertThatThrownBy(hashes::common)
+                .hasMessage("reproducible sums of 2 processes have the hash ab, those of host, ring aa");
+    }
+
+    @Test
+    void contradictionsAndNcclAreRefused() {
+        assertThat(CommandRun.of("selftest --reproducible --short").err()).contains("exclude each other");
+        assertThat(CommandRun.of("selftest --reproducible -a nccl").err())
+                .contains("nccl promises no reproducible sums; name another algorithm");
+    }
+}
