@@ -155,7 +155,7 @@ class CommandLineTest {
         trees --machine dgx-1v --trees kernigan       | did you mean kernighan-lin
         trees --machine dgx-1v --trees best           | known: kernighan-lin, exact, exhaustive, shallow
         trees --machine dgx-1v -a best                | known: single-tree, multi-tree, packing, ring, star
-        trees --machine dgx-1v -a one-shot            | 'banyan compare' rates it
+        trees --machine dgx-1v -a one-shot            | '''banyan compare'' rates it'
         trees --machine dgx-1v -a ring --trees exact  | --penalty and --trees go with --algorithm single-tree or multi
         trees --machine dgx-1v -a multi-tree --root 1 | --root goes with --algorithm single-tree or packing
         trees --collective all_reduce                 | --collective goes with --algorithm packing
