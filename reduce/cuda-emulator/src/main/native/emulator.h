@@ -423,6 +423,8 @@ void free_shadows(Shadows *shadows);
 /* In memory.c: where an allocation keeps its shadows, or NULL; and all of them go. */
 Shadows **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes);
 void forget_shadows(void);
+/* Returns whether memory is the host's; with the lock. */
+int is_of_host(CUdeviceptr at);
 
 /* ---- graph.c ---- */
 

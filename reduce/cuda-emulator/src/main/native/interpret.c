@@ -826,7 +826,14 @@ static int step_kernel(Run *run) {
 }
 
 CUresult carry_out_kernel(Op *op) {
-    if (!op->run) op->run = new_run(op);
+    if (!op->run) {
+        op->run = new_run(op);
+        /* It counts from its begin on, since it may report its end to the host before it has ended. */
+        pthread_mutex_lock(&emu.lock);
+        counters.kernels++;
+        ((Kernel *)op->work.launch.kernel)->runs++;
+        pthread_mutex_unlock(&emu.lock);
+    }
     op->run->wrote = 0;
     int has_ended = op->run->threads ? step_kernel(op->run) : run_kernel(op->run);
     if (op->run->is_held_up) {
@@ -840,11 +847,5 @@ CUresult carry_out_kernel(Op *op) {
     CUresult result = op->run->error;
     free_run(op->run);
     op->run = NULL;
-    if (!result) {
-        pthread_mutex_lock(&emu.lock);
-        counters.kernels++;
-        ((Kernel *)op->work.launch.kernel)->runs++;
-        pthread_mutex_unlock(&emu.lock);
-    }
     return result;
 }

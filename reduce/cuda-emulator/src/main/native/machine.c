@@ -147,11 +147,15 @@ static int device_setting(const char *word, const char *which, const char *a, co
     return 1;
 }
 
-/* From now on what runs goes on in an order that the seed chooses; 0 for no more. Fails where something runs. */
+/* From now on what runs goes on in an order that the seed chooses; 0 for no more. Waits for what runs. */
 static int interleave(uint64_t seed) {
-    for (const Context *context = emu.contexts; context; context = context->next) {
-        if (context->pending > 0) return 0;
+    int runs = 0;
+    for (Context *context = emu.contexts; context; context = context->next) {
+        if (context->pending > 0 && !emu.paused) wait_for_context(context);
+        runs |= context->pending > 0;
     }
+    waited();
+    if (runs) return 0;
     begin_interleaving(seed);
     emu.interleave = seed != 0;
     return 1;
