@@ -223,6 +223,7 @@ typedef struct {
     int interleave; /* a seed chooses who goes on at every memory access */
     unsigned session; /* counts the commands that began to interleave, or ended it */
     int launches_skipped; /* graphs end at once and do nothing */
+    int uuids; /* devices have UUIDs, the same ones in each process */
     int coupled; /* allocating, freeing and loading wait for all work of contexts that peer access joins */
     int launches_block; /* cuLaunchKernel returns when the kernel has ended, as with CUDA_LAUNCH_BLOCKING=1 */
     int waits_lost; /* streams wait for no event */
@@ -422,6 +423,8 @@ void free_shadows(Shadows *shadows);
 /* In memory.c: where an allocation keeps its shadows, or NULL; and all of them go. */
 Shadows **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes);
 void forget_shadows(void);
+/* Returns whether memory is the host's; with the lock. */
+int is_of_host(CUdeviceptr at);
 
 /* ---- graph.c ---- */
 

@@ -130,6 +130,15 @@ static int is_contiguous(Warp *warp, const Instruction *in, unsigned bytes) {
     return !off;
 }
 
+/* Returns whether all lanes access the same shared memory. */
+static int is_uniform(Warp *warp, const Instruction *in) {
+    if (warp->mask != UINT32_MAX || in->space != SHARED || !in->narrow) return 0;
+    const uint32_t *base = PLACE(uint32_t, in->from[0]);
+    uint32_t off = 0;
+    for (int l = 1; l < LANES; l++) off |= base[l] ^ base[0];
+    return !off;
+}
+
 static uint64_t read_bytes(const unsigned char *from, unsigned bytes, int is_strong) {
     switch (bytes) {
         case 1: return is_strong ? __atomic_load_n(from, __ATOMIC_SEQ_CST) : *from;
@@ -195,6 +204,13 @@ void load(Warp *warp, const Instruction *in) {
         if (!from) return;
         if (bytes == 4) { MOVE_TOGETHER(uint32_t, PLACE(uint32_t, in->to[v])[l], ((const uint32_t *)from)[l * in->vector + v]) }
         else { MOVE_TOGETHER(uint64_t, PLACE(uint64_t, in->to[v])[l], ((const uint64_t *)from)[l * in->vector + v]) }
+        return;
+    }
+    if (in->order == WEAK && !warp->run->threads && bytes == in->register_bytes && bytes >= 4 && is_uniform(warp, in)) {
+        const unsigned char *from = resolve(warp, in, address(warp, in, 0), whole, whole, 0);
+        if (!from) return;
+        if (bytes == 4) { MOVE_TOGETHER(uint32_t, PLACE(uint32_t, in->to[v])[l], ((const uint32_t *)from)[v]) }
+        else { MOVE_TOGETHER(uint64_t, PLACE(uint64_t, in->to[v])[l], ((const uint64_t *)from)[v]) }
         return;
     }
     EACH_LANE(l) {
@@ -582,7 +598,7 @@ static void begin_warp(Warp *warp) {
         const Preset *preset = &kernel->presets[p];
         for (int l = 0; l < LANES; l++) {
             uint64_t value = preset->special < 0 ? preset->value : special(warp, preset->special, l);
-            memcpy(warp->registers + preset->place + preset->bytes * l, &value, (size_t)preset->bytes);
+            set_register(warp, preset->place, (unsigned)preset->bytes, l, value);
         }
     }
 }
@@ -810,7 +826,14 @@ static int step_kernel(Run *run) {
 }
 
 CUresult carry_out_kernel(Op *op) {
-    if (!op->run) op->run = new_run(op);
+    if (!op->run) {
+        op->run = new_run(op);
+        /* It counts from its begin on, since it may report its end to the host before it has ended. */
+        pthread_mutex_lock(&emu.lock);
+        counters.kernels++;
+        ((Kernel *)op->work.launch.kernel)->runs++;
+        pthread_mutex_unlock(&emu.lock);
+    }
     op->run->wrote = 0;
     int has_ended = op->run->threads ? step_kernel(op->run) : run_kernel(op->run);
     if (op->run->is_held_up) {
@@ -824,11 +847,5 @@ CUresult carry_out_kernel(Op *op) {
     CUresult result = op->run->error;
     free_run(op->run);
     op->run = NULL;
-    if (!result) {
-        pthread_mutex_lock(&emu.lock);
-        counters.kernels++;
-        ((Kernel *)op->work.launch.kernel)->runs++;
-        pthread_mutex_unlock(&emu.lock);
-    }
     return result;
 }

@@ -147,11 +147,15 @@ static int device_setting(const char *word, const char *which, const char *a, co
     return 1;
 }
 
-/* From now on what runs goes on in an order that the seed chooses; 0 for no more. Fails where something runs. */
+/* From now on what runs goes on in an order that the seed chooses; 0 for no more. Waits for what runs. */
 static int interleave(uint64_t seed) {
-    for (const Context *context = emu.contexts; context; context = context->next) {
-        if (context->pending > 0) return 0;
+    int runs = 0;
+    for (Context *context = emu.contexts; context; context = context->next) {
+        if (context->pending > 0 && !emu.paused) wait_for_context(context);
+        runs |= context->pending > 0;
     }
+    waited();
+    if (runs) return 0;
     begin_interleaving(seed);
     emu.interleave = seed != 0;
     return 1;
@@ -209,6 +213,7 @@ static int command(const char *line) {
         emu.launches_skipped = !strcmp(w[0], "skipped");
         emu.launches_block = !strcmp(w[0], "blocking");
     }
+    else if (!strcmp(word, "uuids")) emu.uuids = !strcmp(w[0], "known");
     else if (!strcmp(word, "pause")) emu.paused = 1;
     else if (!strcmp(word, "resume")) resume_work();
     else if (!strcmp(word, "release")) run_hung(number);
@@ -241,7 +246,7 @@ static void describe(void) {
     emu.pageable_late = 0;
     set_clock("off", "");
     emu.paused = 0;
-    emu.launches_skipped = emu.launches_block = emu.waits_lost = emu.coupled = 0;
+    emu.launches_skipped = emu.launches_block = emu.waits_lost = emu.coupled = emu.uuids = 0;
     emu.lost_edge = emu.lost_flag = 0;
     interleave(0);
     p3_16xlarge();
@@ -579,6 +584,7 @@ API CUresult cuDeviceGetUuid(unsigned char *uuid, CUdevice number) {
     ENTER();
     DEVICE(device, number);
     CHECK(uuid, INVALID_VALUE);
+    CHECK(emu.uuids, NOT_SUPPORTED);
     memset(uuid, 0xE0, 16);
     uuid[15] = (unsigned char)(device - emu.device);
     LEAVE(OK);

@@ -978,6 +978,11 @@ Shadows **shadow_place(CUdeviceptr at, uint64_t *offset, uint64_t *bytes) {
     return &memory->shadows;
 }
 
+int is_of_host(CUdeviceptr at) {
+    const Memory *memory = find(at);
+    return memory && memory->place != ON_DEVICE;
+}
+
 void forget_shadows(void) {
     for (int m = 0; m < count; m++) {
         free_shadows(memories[m]->shadows);

@@ -389,6 +389,10 @@ static void reach_memory(Pending *store) {
         shadow->released[s] = hold(store->released[s]);
     }
     if (shadow) shadow->releaser = (Access){.op = store->op, .slot = store->slot};
+    /* The host may read the word from now on, and is taken to have done so before its next call. */
+    pthread_mutex_lock(&emu.lock);
+    if (store->released[OF_SYSTEM] && is_of_host((CUdeviceptr)store->at)) learn(&host, store->released[OF_SYSTEM]);
+    pthread_mutex_unlock(&emu.lock);
     release_pending(store);
 }
 

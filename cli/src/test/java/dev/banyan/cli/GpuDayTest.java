@@ -66,7 +66,7 @@ class GpuDayTest {
         Path day = folder.resolve("day");
         CommandRun run = emulated(day);
         assertThat(run.out().lines().filter(line -> line.contains(": done in ")))
-                .hasSize(20);
+                .hasSize(21);
         assertThat(run.status()).as(run.out()).isZero();
         assertProfile(day);
     }

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.test.Processes;
 import java.lang.management.ManagementFactory;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -70,12 +72,27 @@ class GpuProcessTest {
     }
 
     @Test
-    void pairsWithoutPeerAccessAreNamedOnce() throws Exception {
-        CommandRun selftest = apart("", "selftest --short --devices 5,0,6,1 --algorithm star,ring");
+    void pairsWithoutPeerAccessAndGpusOfOtherProcessesAreNamedOnce() throws Exception {
+        Path claim = folder.resolve("banyan-gpu-" + "e0".repeat(15) + "06");
+        CommandRun selftest;
+        try (FileChannel ofThisProcess =
+                FileChannel.open(claim, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            assertThat(ofThisProcess.tryLock()).isNotNull();
+            selftest = machine()
+                    .run(
+                            folder,
+                            "uuids known",
+                            Processes.java(
+                                    List.of("-Djava.io.tmpdir=" + folder),
+                                    "dev.banyan.cli.Main",
+                                    "selftest --short --devices 5,0,6,1 --algorithm star,ring".split(" ", -1)));
+        }
         assertThat(selftest.status()).as(selftest.err()).isZero();
         assertThat(selftest.err())
                 .containsOnlyOnce("no peer access")
-                .contains("no peer access between the devices 0-5, 0-6, 1-6; data between them goes through the host");
+                .contains("no peer access between the devices 0-5, 0-6, 1-6; data between them goes through the host")
+                .containsOnlyOnce("another process has a communicator on device 6: the GPU gives each process its turn")
+                .doesNotContain("on device 5");
     }
 
     @Test

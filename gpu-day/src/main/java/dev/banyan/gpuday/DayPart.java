@@ -10,7 +10,9 @@ public enum DayPart {
     GRAPH_LAUNCH("graph-launch", (recorder, effort) -> new GraphLaunches(recorder, effort).run()),
     /** Time of the launch of a kernel on every GPU, by one thread and by a thread per GPU. */
     KERNEL_LAUNCH("kernel-launch", (recorder, effort) -> new KernelLaunches(recorder, effort).run()),
-    /** Round trips of flags between two blocks of one GPU, and between GPUs. */
+    /** Time until the host sees the ends of kernels, by words and by events. */
+    KERNEL_END("kernel-end", (recorder, effort) -> new KernelEnds(recorder, effort).run()),
+    /** Round trips of flags and of slices between two blocks of one GPU, and between GPUs. */
     FLAGS("flags", (recorder, effort) -> new FlagRounds(recorder, effort).run()),
     /** Reductions of 2 to 8 arrays against copies of as many bytes. */
     REDUCTIONS("reductions", (recorder, effort) -> new Reductions(recorder, effort).run()),

@@ -12,20 +12,21 @@ import jcuda.driver.JCudaDriver;
 
 /**
  * Round trips of a flag: between two blocks of one grid, which are on the GPU at once as nothing else is there, and
- * between two GPUs with a block each. {@code flags.ptx} says how they are played, and bounds each wait.
+ * between two GPUs with a block each. {@code flags.ptx} says how they are played, and bounds each wait. Then the same
+ * with slices of 16 KiB, which {@code slices.ptx} describes: what a slice costs with each kind of load.
  */
 final class FlagRounds {
     private static final int ROUNDS = 2000;
     private static final int ROUNDS_QUICK = 20;
     private static final int SECONDS = 3;
-    private static final int THREADS = 32;
     /** The words of one player's result. */
     private static final int RESULT_WORDS = 4;
     /** Flags lie in lines of their own. */
     private static final long LINE = 256;
 
     private static final long RESULTS = 4 * LINE;
-    private static final long BYTES = RESULTS + 2 * RESULT_WORDS * Long.BYTES;
+    /** Each player's slice lies behind the first 4 KiB from a flag on. */
+    private static final long BYTES = LINE + (4 << 10) + 2 * (16 << 10);
 
     private final Recorder recorder;
     private final Effort effort;
@@ -38,16 +39,29 @@ final class FlagRounds {
         this.effort = effort;
     }
 
+    /** A game: its figure, the kind of access to flags, the kernel and its threads. */
+    private record Game(String figure, String access, Kernel kernel, int threads) {
+        static Game flags(Kernel.FlagAccess access) {
+            return new Game("flag round trip", access.label(), access.flags(), 32);
+        }
+
+        static Game slices(Kernel.FlagAccess access) {
+            return new Game("slice", access.label(), access.slices(), 544);
+        }
+    }
+
     /** A GPU with the flag of its player, and where its player's results go. */
     private static final class Side {
         final Gpu gpu;
         final CUfunction function;
+        final int threads;
         final CUstream stream;
         final Address memory;
 
-        Side(Gpu gpu, Kernel kernel) {
+        Side(Gpu gpu, Game game) {
             this.gpu = gpu;
-            function = gpu.function(kernel);
+            function = gpu.function(game.kernel);
+            threads = game.threads;
             stream = gpu.stream();
             memory = gpu.memory(BYTES);
             // The first launch loads the kernel, which may wait for all work of the GPU, and so for a player. This one
@@ -74,7 +88,7 @@ final class FlagRounds {
             gpu.launch(
                     function,
                     blocks,
-                    THREADS,
+                    threads,
                     stream,
                     Pointer.to(flag0),
                     Pointer.to(flag1),
@@ -101,20 +115,22 @@ final class FlagRounds {
     void run() {
         try (Gpus gpus = Gpus.open()) {
             for (Kernel.FlagAccess access : Kernel.FlagAccess.values()) {
-                run(access, gpus);
+                run(Game.flags(access), gpus);
             }
+            run(Game.slices(Kernel.FlagAccess.RELAXED), gpus);
+            run(Game.slices(Kernel.FlagAccess.ACQUIRE_RELEASE), gpus);
         }
         if (!lost.isEmpty()) {
             throw new MeasurementException("flags were lost " + String.join("; ", lost));
         }
     }
 
-    private void run(Kernel.FlagAccess access, Gpus gpus) {
-        Kernel kernel = access.kernel();
-        Side first = new Side(gpus.first(), kernel);
-        measure(access, first, first);
+    private void run(Game game, Gpus gpus) {
+        Side first = new Side(gpus.first(), game);
+        measure(game, first, first);
+        String what = game.figure + ", " + game.access;
         if (gpus.list().size() == 1) {
-            recorder.note("flags between GPUs, " + access.label() + ": left out, as there is one GPU");
+            recorder.note(what + ", between GPUs: left out, as there is one GPU");
         }
         for (Gpu one : gpus.list()) {
             for (Gpu other : gpus.list()) {
@@ -122,34 +138,33 @@ final class FlagRounds {
                     continue;
                 }
                 if (effort.isOver()) {
-                    recorder.note(
-                            "time was over before flags between " + one + " and " + other + ", " + access.label());
+                    recorder.note("time was over before " + what + ", between " + one + " and " + other);
                     return;
                 }
                 if (one.reaches(other) && other.reaches(one)) {
-                    measure(access, new Side(one, kernel), new Side(other, kernel));
+                    measure(game, new Side(one, game), new Side(other, game));
                 } else {
-                    recorder.note("flags between " + one + " and " + other + ", " + access.label()
-                            + ": left out, as they have no peer access");
+                    recorder.note(
+                            what + ", between " + one + " and " + other + ": left out, as they have no peer access");
                 }
             }
         }
     }
 
-    private void measure(Kernel.FlagAccess access, Side zero, Side one) {
+    private void measure(Game game, Side zero, Side one) {
         int rounds = (int) effort.choose(ROUNDS, ROUNDS_QUICK);
         boolean together = zero.equals(one);
         Map<String, String> of = new LinkedHashMap<>();
         of.put("between", together ? "two blocks of " + zero.gpu : zero.gpu + " and " + one.gpu);
-        of.put("access", access.label());
+        of.put("access", game.access);
         double[] micros;
         try {
             micros = Samples.of(effort, () -> play(zero, one, rounds));
         } catch (LostFlagException e) {
-            lost.add("between " + of.get("between") + ", " + access.label() + ": " + e.getMessage());
+            lost.add("between " + of.get("between") + ", " + game.access + ": " + e.getMessage());
             return;
         }
-        recorder.figure(Figure.of("flag round trip", of, "us", micros));
+        recorder.figure(Figure.of(game.figure, of, "us", micros));
     }
 
     /** A player gave up. */

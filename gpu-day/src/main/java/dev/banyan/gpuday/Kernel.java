@@ -21,6 +21,9 @@ record Kernel(String name, String ptx) {
     /** Copies vectors of 16 bytes: target, source, number of vectors. */
     static final Kernel COPY = new Kernel("banyan_day_copy", resource("copy.ptx"));
 
+    /** Sets a word of the host's memory: its address, the value. */
+    static final Kernel WORD = new Kernel("banyan_day_word", resource("word.ptx"));
+
     /** The instructions that set and read a flag. */
     enum FlagAccess {
         VOLATILE("volatile", "st.volatile.global.u32", "ld.volatile.global.u32", false),
@@ -43,12 +46,21 @@ record Kernel(String name, String ptx) {
             return label;
         }
 
-        /** Plays rounds: the parameters are in {@code flags.ptx}. */
-        Kernel kernel() {
-            String name = "banyan_day_flags_" + name().toLowerCase(Locale.ROOT);
+        /** Plays rounds of flags: the parameters are in {@code flags.ptx}. */
+        Kernel flags() {
+            return kernel("flags");
+        }
+
+        /** Plays rounds of slices, with the same parameters. */
+        Kernel slices() {
+            return kernel("slices");
+        }
+
+        private Kernel kernel(String game) {
+            String name = "banyan_day_" + game + "_" + name().toLowerCase(Locale.ROOT);
             return new Kernel(
                     name,
-                    resource("flags.ptx")
+                    resource(game + ".ptx")
                             .replace("<NAME>", name)
                             .replace("<STORE>", store)
                             .replace("<LOAD>", load)
@@ -96,8 +108,9 @@ record Kernel(String name, String ptx) {
     /** All kernels. */
     static List<Kernel> all() {
         return Stream.of(
-                        Stream.of(NOTHING, COPY),
-                        Stream.of(FlagAccess.values()).map(FlagAccess::kernel),
+                        Stream.of(NOTHING, COPY, WORD),
+                        Stream.of(FlagAccess.values()).map(FlagAccess::flags),
+                        Stream.of(FlagAccess.values()).map(FlagAccess::slices),
                         IntStream.rangeClosed(2, 8).mapToObj(Kernel::sum))
                 .flatMap(kernels -> kernels)
                 .toList();

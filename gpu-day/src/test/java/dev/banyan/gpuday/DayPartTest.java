@@ -139,17 +139,34 @@ class DayPartTest {
     }
 
     @Test
-    void flagsAreReadInThreeWays() {
+    void flagsAreReadInThreeWaysAndSlicesInTwo() {
         emulator().tell("devices 2");
         DayPart.FLAGS.run(recording, new Effort(true, LONG));
         assertThat(recording.figures)
-                .extracting(figure -> figure.of().get("access"))
+                .extracting(figure -> figure.name() + ", " + figure.of().get("access"))
                 .containsExactly(
-                        "volatile",
-                        "volatile",
-                        "relaxed, fence.acq_rel.sys",
-                        "relaxed, fence.acq_rel.sys",
-                        "acquire, release",
-                        "acquire, release");
+                        "flag round trip, volatile",
+                        "flag round trip, volatile",
+                        "flag round trip, relaxed, fence.acq_rel.sys",
+                        "flag round trip, relaxed, fence.acq_rel.sys",
+                        "flag round trip, acquire, release",
+                        "flag round trip, acquire, release",
+                        "slice, relaxed, fence.acq_rel.sys",
+                        "slice, relaxed, fence.acq_rel.sys",
+                        "slice, acquire, release",
+                        "slice, acquire, release");
+    }
+
+    @Test
+    void endsOfKernelsAreSeenByWordsBeforeEvents() {
+        emulator().tell("devices 2");
+        DayPart.KERNEL_END.run(recording, new Effort(true, LONG));
+        assertThat(recording.figures)
+                .extracting(figure -> figure.name() + ", " + figure.of().get("GPUs"))
+                .containsExactly(
+                        "kernel end, by words, 1",
+                        "kernel end, by words and events, 1",
+                        "kernel end, by words, 2",
+                        "kernel end, by words and events, 2");
     }
 }

@@ -26,9 +26,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
@@ -53,6 +55,11 @@ class LaunchOrderTest {
     private static final int COUNT = 192 << 10;
 
     private static final ProgramSizes SIZES = new ProgramSizes(0, 8 << 10, 4, 48);
+    private static final int[] SUMS = new int[COUNT];
+
+    static {
+        Arrays.fill(SUMS, 3);
+    }
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private final ExecutorService threads = Executors.newFixedThreadPool(COMMUNICATORS);
@@ -110,7 +117,7 @@ class LaunchOrderTest {
             int[] values = new int[COUNT];
             return call.outputs().stream().allMatch(buffer -> {
                 gpus.copyToHost(buffer, MemorySegment.ofArray(values));
-                return Arrays.stream(values).allMatch(value -> value == 3);
+                return Arrays.equals(values, SUMS);
             });
         }
     }
@@ -124,7 +131,7 @@ class LaunchOrderTest {
     @ParameterizedTest
     @ValueSource(ints = {48, 80, 108, 132})
     void communicatorsOfOneProcessNeverWaitForEachOther(int multiprocessors) {
-        checkRuns(multiprocessors, 2, 0);
+        checkRuns(multiprocessors, 13, 0);
     }
 
     @Tag("soak")
@@ -159,7 +166,11 @@ class LaunchOrderTest {
 
     /** Returns the number of runs before the one in which kernels wait for each other for ever, or -1. */
     private int runsToADeadlock(int multiprocessors, int runs, long firstSeed) {
-        emulator.tell("devices " + GPUS + " switched", "capability all 8 0", "multiprocessors all " + multiprocessors);
+        emulator.tell(
+                "workers 2",
+                "devices " + GPUS + " switched",
+                "capability all 8 0",
+                "multiprocessors all " + multiprocessors);
         List<User> users =
                 IntStream.range(0, COMMUNICATORS).mapToObj(_ -> User.make()).toList();
         try {
@@ -175,12 +186,11 @@ class LaunchOrderTest {
                         enqueuing.stream().map(CompletableFuture::join).toList();
                 emulator.tell("resume");
                 CompletableFuture<Void> all = CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new));
-                while (!all.isDone()) {
+                while (!hasEnded(all)) {
                     if (emulator.count("deadlocks") > 0) {
                         users.forEach(user -> user.gpus().abort());
                         return run;
                     }
-                    Thread.yield();
                 }
                 all.join();
                 sums += users.stream().filter(User::hasSums).count();
@@ -188,6 +198,18 @@ class LaunchOrderTest {
             return -1;
         } finally {
             users.forEach(user -> user.gpus().close());
+        }
+    }
+
+    /** Waits a moment for the end of all calls, and leaves the processor to the emulated GPUs. */
+    private static boolean hasEnded(CompletableFuture<Void> all) {
+        try {
+            all.get(1, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException | InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 }

@@ -88,6 +88,7 @@ class OthersAllocateTest {
         try (Communicator gpus = communicator()) {
             CollectiveCall sum = CallersStreams.sum(gpus);
             gpus.run(sum);
+            long queries = emulator.count("calls cuEventQuery");
             CompletableFuture<Void> calls = CompletableFuture.runAsync(() -> {
                 while (!isOver.get()) {
                     gpus.run(sum);
@@ -99,6 +100,8 @@ class OthersAllocateTest {
             }
             isOver.set(true);
             calls.join();
+            // Words in the host's memory report the ends.
+            assertThat(emulator.count("calls cuEventQuery")).isEqualTo(queries);
         }
         assertThat(emulator.count("calls cuCtxEnablePeerAccess")).isZero();
     }

@@ -6,12 +6,15 @@ import static dev.banyan.cuda.emulator.EmulatedGpus.function;
 import static dev.banyan.cuda.emulator.EmulatedGpus.holding;
 import static dev.banyan.cuda.emulator.EmulatedGpus.ints;
 import static dev.banyan.cuda.emulator.EmulatedGpus.ok;
+import static dev.banyan.cuda.emulator.EmulatedGpus.pinned;
 import static dev.banyan.cuda.emulator.EmulatedGpus.reach;
 import static dev.banyan.cuda.emulator.EmulatedGpus.recorded;
 import static dev.banyan.cuda.emulator.EmulatedGpus.stream;
 import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import jcuda.Pointer;
@@ -161,6 +164,34 @@ class InterleavingTest {
         if (showsItself) {
             assertThat(wrong).as("seeds whose value came after the flag").isPositive();
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "fence.acq_rel.sys;, st.relaxed.sys.global.u32, true",
+        "'', st.release.sys.global.u32, true",
+        "fence.acq_rel.gpu;, st.relaxed.sys.global.u32, false",
+        "'', st.volatile.global.u32, false",
+    })
+    void theHostKnowsWhatAWordReleases(String beforeFlag, String storeFlag, boolean complete) {
+        enter(0);
+        CUfunction send = function(messagePassing(beforeFlag, storeFlag, "ld.global.u32", ""), "send");
+        CUdeviceptr data = allocate(4);
+        Pointer pointer = new Pointer();
+        MemorySegment word = MemorySegment.ofBuffer(pinned(pointer, 4));
+        CUdeviceptr flag = new CUdeviceptr();
+        ok(cuMemHostGetDevicePointer(flag, pointer, 0));
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            word.fill((byte) 0);
+            emulator.tell("interleave " + seed);
+            launch(send, stream(), 1, data, flag);
+            while ((int) ValueLayout.JAVA_INT.varHandle().getAcquire(word, 0L) == 0) {
+                Thread.onSpinWait();
+            }
+            ok(cuMemsetD32Async(data, 7, 1, stream()));
+            ok(cuCtxSynchronize());
+        }
+        assertThat(emulator.count("races") > 0).isEqualTo(!complete);
     }
 
     /** Each thread writes a word and reads its neighbour's. */

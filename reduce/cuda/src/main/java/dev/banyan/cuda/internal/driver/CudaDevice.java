@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.driver;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.type.CudaException;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -13,6 +14,7 @@ import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
+import jcuda.driver.CUuuid;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +36,9 @@ public final class CudaDevice implements AutoCloseable {
     private final Map<Kernel, Loaded> kernels = new HashMap<>();
     /** Nothing is put into it, and it waits for no other one, so that a query gives the errors of the device alone. */
     private final CUstream idle = new CUstream();
+
+    /** Null if the driver does not identify the device. */
+    private final @Nullable GpuClaim claim;
 
     private @Nullable DeviceAddress one;
 
@@ -60,6 +65,10 @@ public final class CudaDevice implements AutoCloseable {
             JCudaDriver.cuDevicePrimaryCtxRelease(device);
             throw e;
         }
+        CUuuid uuid = new CUuuid();
+        claim = JCudaDriver.cuDeviceGetUuid(uuid, device) == CUresult.CUDA_SUCCESS
+                ? GpuClaim.of(HexFormat.of().formatHex(uuid.bytes), "device " + ordinal)
+                : null;
     }
 
     /** Returns an attribute of the device, by CUdevice_attribute. */
@@ -184,6 +193,9 @@ public final class CudaDevice implements AutoCloseable {
     /** Gives the kernels and the context back. On a device with a {@link #fault} the driver has done so already. */
     @Override
     public void close() {
+        if (claim != null) {
+            claim.close();
+        }
         boolean sound = fault() == CUresult.CUDA_SUCCESS;
         for (Loaded loaded : kernels.values()) {
             int result = JCudaDriver.cuModuleUnload(loaded.module());

@@ -70,6 +70,14 @@ public abstract class Run {
      */
     protected abstract int result();
 
+    /**
+     * Returns whether its kernels themselves report that all is done, so that the driver needs not be asked whether
+     * something went wrong before.
+     */
+    protected boolean reportsItsEnd() {
+        return false;
+    }
+
     /** Returns how long the last run of the same executable took, in ns; 0 if there was none. */
     protected abstract long lastNanos();
 

@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The driver does not promise that an event of one device says what went wrong on another one: it may stay as it is
  * for ever. So all devices are asked for faults about once a millisecond while a run is waited for, and when it has
  * ended or its time is over. A run has ended well if its events have been reached, all of it is marked as done, and
- * then no device has a fault. A run whose time is over is asked to stop, if it can, and is then waited for a moment
+ * then no device has a fault; where kernels report the end of all that they do by words in the host's memory, these are
+ * enough. A run whose time is over is asked to stop, if it can, and is then waited for a moment
  * longer: its kernels say what they wait for.
  *
  * <p>Safe for use from any thread.
@@ -358,7 +359,9 @@ final class Runs {
     /** Returns CUDA_SUCCESS if a run has ended well, CUDA_ERROR_NOT_READY if it has not ended, or an error. */
     private int result(Run run) {
         int result = run.result();
-        return result == CUresult.CUDA_SUCCESS && faults.isKnown(true) ? CUresult.CUDA_ERROR_LAUNCH_FAILED : result;
+        return result == CUresult.CUDA_SUCCESS && faults.isKnown(!run.reportsItsEnd())
+                ? CUresult.CUDA_ERROR_LAUNCH_FAILED
+                : result;
     }
 
     /**

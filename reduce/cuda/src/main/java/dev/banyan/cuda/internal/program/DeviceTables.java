@@ -29,7 +29,7 @@ final class DeviceTables {
 
     /** Writes a table to a device, on which a function is to read it. */
     ProgramPlan.Part part(CudaDevice device, ProgramTable table, DriverFunction function) {
-        TableBlocks.Block block = tables.take(device, table.bytes());
+        TableBlocks.Block block = tables.take(device, table.bytes() + ProgramTable.READ_AHEAD);
         long address = block.address().value();
         CopyLane.of(device, lanes).write(address, MemorySegment.ofBuffer(table.at(address, doneCounter(device))));
         return new ProgramPlan.Part(device, block, table.blocks().size(), function);

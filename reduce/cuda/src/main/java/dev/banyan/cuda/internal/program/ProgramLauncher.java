@@ -21,6 +21,7 @@ import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.internal.program.DeviceProgram;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -49,6 +50,7 @@ public final class ProgramLauncher implements Launcher {
     private static final int COUNT = 5;
     private static final int SETS = 6;
     private static final int FIRST_BUFFER = 7;
+    private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
     /** As many blocks of a device as have room for what stopped them. */
     static final int MOST_BLOCKS = 1023;
 
@@ -346,9 +348,12 @@ public final class ProgramLauncher implements Launcher {
         }
     }
 
-    /** Returns whether all blocks of a device have ended well that were launched with a last base. */
+    /**
+     * Returns whether all blocks of a device have ended well that were launched with a last base. The last one has
+     * released all that they did to the whole system before.
+     */
     boolean isDone(int d, long lastBase) {
-        return lanes.get(d).control.get(ValueLayout.JAVA_LONG, ProgramStatus.DONE) >= lastBase;
+        return (long) WORD.getAcquire(lanes.get(d).control, (long) ProgramStatus.DONE) >= lastBase;
     }
 
     /** Tells all kernels to end early that wait for something, now or later. */

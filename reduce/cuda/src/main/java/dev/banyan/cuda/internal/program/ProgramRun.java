@@ -69,12 +69,19 @@ final class ProgramRun extends Run {
     }
 
     @Override
+    protected boolean reportsItsEnd() {
+        return true;
+    }
+
+    @Override
     protected int result() {
-        boolean done = isDone();
-        if (!done && launcher.isStopping()) {
+        if (isDone()) {
+            return CUresult.CUDA_SUCCESS;
+        }
+        if (launcher.isStopping()) {
             stop();
         }
-        if (!done && !isStopping) {
+        if (!isStopping) {
             return CUresult.CUDA_ERROR_NOT_READY;
         }
         int reached = reached();

@@ -26,6 +26,9 @@ sealed interface ElementCode permits PackedElements, WideElements {
     /** Accumulators of the elements in words, which may be the same registers. */
     List<String> unpack(List<String> words);
 
+    /** Sets accumulators to the values of others. */
+    void set(List<String> accumulators, List<String> values);
+
     /** Combines accumulators with the elements in words. */
     void combine(List<String> accumulators, List<String> words);
 

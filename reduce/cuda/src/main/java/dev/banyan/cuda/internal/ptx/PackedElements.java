@@ -54,6 +54,14 @@ final class PackedElements implements ElementCode {
     }
 
     @Override
+    public void set(List<String> accumulators, List<String> values) {
+        String bits = arithmetic.register() == LONG || arithmetic.register() == DOUBLE ? "64" : "32";
+        for (int a = 0; a < accumulators.size(); a++) {
+            text.emit("mov.b" + bits + " " + accumulators.get(a) + ", " + values.get(a));
+        }
+    }
+
+    @Override
     public void combine(List<String> accumulators, List<String> words) {
         for (int w = 0; w < words.size(); w++) {
             String word = words.get(w);

@@ -31,14 +31,20 @@ final class ProgramCalls {
             text.emit("@!" + single + " ld.global.u64 " + registers.base + ", [" + registers.call + "+"
                     + ProgramCall.BASE + "]");
             String block = text.emit(WORD, "mov.u32", "%ctaid.x");
-            String blocks = text.emit(WORD, "ld.global.u32", "[" + registers.table + "]");
+            text.emit("mad.wide.u32 " + registers.head + ", " + block + ", " + ProgramTable.BLOCK_BYTES + ", "
+                    + registers.table);
+            String loops = "ld.global.u32 " + registers.loops + ", [" + registers.head + "+"
+                    + (ProgramTable.HEAD_BYTES + 8) + "]";
+            // A call that is alone has as many blocks as the grid, so that nothing needs to be read before.
+            text.emit("@" + single + " " + loops);
+            String known = text.label("known");
+            text.branchIf(single, known);
             text.emit("mov.u32 " + registers.loops + ", 0");
-            text.emit("mov.u64 " + registers.head + ", " + registers.table);
+            String blocks = text.emit(WORD, "ld.global.u32", "[" + registers.table + "]");
             String inside = text.emit(PREDICATE, "setp.lt.u32", block, blocks);
-            text.emit("@" + inside + " mad.wide.u32 " + registers.head + ", " + block + ", " + ProgramTable.BLOCK_BYTES
-                    + ", " + registers.table);
-            text.emit("@" + inside + " ld.global.u32 " + registers.loops + ", [" + registers.head + "+"
-                    + (ProgramTable.HEAD_BYTES + 8) + "]");
+            text.emit("@" + inside + " " + loops);
+            text.emit("@!" + inside + " mov.u64 " + registers.head + ", " + registers.table);
+            text.place(known);
         });
     }
 

@@ -128,20 +128,18 @@ final class ProgramPtx {
     /** Copies the next record into shared memory. */
     private void read(String next) {
         String stage = text.label("stage");
-        String whole = text.label("whole");
         String bytes = text.emit(WORD, "ld.global.u32", "[" + next + "]");
         String at = text.emit(WORD, "mul.lo.u32", registers.thread, 16);
         text.place(stage);
-        text.branchIf(text.emit(PREDICATE, "setp.ge.u32", at, bytes), whole);
         String wide = text.emit(LONG, "cvt.u64.u32", at);
         String from = text.emit(LONG, "add.u64", next, wide);
         String to = text.emit(WORD, "add.u32", registers.record, at);
         String words = vector(text.register(WORD), text.register(WORD), text.register(WORD), text.register(WORD));
+        // The first words are on their way before the length of the record is known.
         text.emit("ld.global.v4.u32 " + words + ", [" + from + "]");
-        text.emit("st.shared.v4.u32 [" + to + "], " + words);
-        text.emit("add.u32 " + at + ", " + at + ", " + 16 * WARP);
-        text.emit("bra " + stage);
-        text.place(whole);
+        text.emit("@" + text.emit(PREDICATE, "setp.lt.u32", at, bytes) + " st.shared.v4.u32 [" + to + "], " + words);
+        text.emit("add.u32 " + at + ", " + at + ", " + ProgramTable.READ_AHEAD);
+        text.branchIf(text.emit(PREDICATE, "setp.lt.u32", at, bytes), stage);
         text.emit("bar.warp.sync 0xffffffff");
         String length = text.emit(LONG, "cvt.u64.u32", bytes);
         text.emit("add.u64 " + next + ", " + next + ", " + length);

@@ -33,6 +33,13 @@ final class WideElements implements ElementCode {
     }
 
     @Override
+    public void set(List<String> accumulators, List<String> values) {
+        for (int a = 0; a < accumulators.size(); a++) {
+            text.emit("mov.b64 " + accumulators.get(a) + ", " + values.get(a));
+        }
+    }
+
+    @Override
     public void combine(List<String> accumulators, List<String> words) {
         String low = accumulators.get(0);
         String high = accumulators.get(1);

@@ -19,6 +19,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Blocks of several emulated GPUs that wait for each other: what they compute, how they stop, and seeded defects. */
 class ProgramChainTest {
+    private static final String LOOKS_AT_A_FLAG =
+            "\\s+mov\\.b64 \\{%r\\d+, %r\\d+\\}, %rd\\d+;\\s+xor\\.b32[^;]*;\\s+or\\.b32[^;]*;";
+
     private static final int MEMORY = 1 << 20;
     private static final int SMALL_MEMORY = 1 << 14;
     private static final int SEEDS = 12;
@@ -183,10 +186,7 @@ class ProgramChainTest {
         POSTS_FENCE_FOR_ITS_GPU(Protocol.BULK, "(@%p\\d+ fence\\.acq_rel\\.)sys(;\\s+@%p\\d+ st\\.relaxed)", "$1gpu$2"),
         POSTS_FOR_ITS_GPU(Protocol.BULK, "(@%p\\d+ st\\.relaxed\\.)sys(\\.global\\.u64)", "$1gpu$2"),
         POSTS_BEFORE_THE_BARRIER(Protocol.BULK, "(\\$post_slice\\d+:\\s+)((?:.*\\n){3})((?:.*\\n){3})", "$1$3$2"),
-        ONE_FLAG_OF_A_LINE(
-                Protocol.LOW_LATENCY,
-                "and\\.pred (%p\\d+), (%p\\d+), (%p\\d+);\\s+@\\1 bra \\$came",
-                "@$2 bra \\$came"),
+        ONE_FLAG_OF_A_LINE(Protocol.LOW_LATENCY, "(" + LOOKS_AT_A_FLAG + ")" + LOOKS_AT_A_FLAG, "$1"),
         LINES_IN_FOUR_PARTS(
                 Protocol.LOW_LATENCY,
                 "st\\.volatile\\.global\\.v2\\.u64 \\[(%rd\\d+)\\+(\\d+)\\], \\{(%rd\\d+), (%rd\\d+)\\};",
