@@ -149,7 +149,7 @@ class ValidateCommandTest {
                 .collect(Collectors.joining());
         CommandRun run = CommandRun.of("validate --sweeps " + sweeps + others + " --report " + report);
         assertThat(run.status()).as(run.err()).isZero();
-        for (String name : List.of(".md", "-sweeps.csv", "-rows.csv", "-constants.csv")) {
+        for (String name : List.of(".md", "-sweeps.csv", "-rows.csv", "-constants.csv", "-programs.csv")) {
             assertThat(folder.resolve("report" + name))
                     .content()
                     .isEqualTo(Files.readString(page.resolveSibling("simulator" + name))

@@ -1,6 +1,5 @@
 package dev.banyan.cli.calibrate;
 
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.Execution;
@@ -15,20 +14,15 @@ import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.study.text.FigureText;
 import dev.banyan.topology.Machine;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Predicted times of device programs, in place, beside NCCL's measured ones. */
 final class ProgramPredictions {
     private static final List<Long> SIZES = List.of(8L << 10, 1L << 20, 16L << 20);
 
-    private final TextTable table = new TextTable(
-            "sweep",
-            "size (B)",
-            "nccl-tests (us)",
-            "algorithm",
-            "predicted (us)",
-            "range (us)",
-            "of that launches (us)");
+    private final List<List<String>> rows = new ArrayList<>();
 
     /** Adds what a sweep has of the sizes, if it is of all-reduces between devices that reach each other. */
     void add(ComparedSweep one) {
@@ -51,21 +45,22 @@ final class ProgramPredictions {
                     Long.MAX_VALUE);
             if (SIZES.contains(row.bytes())) {
                 PlannedSchedule planned = planner.plan(planner.chooseSchedule(request), request);
-                table.row(
+                Optional<RangedCosts.TimeRange> range = costs.range(planned);
+                rows.add(List.of(
                         one.setting().file(),
                         Long.toString(row.bytes()),
                         FigureText.us(row.measuredUs()),
                         planned.choice().toString(),
                         FigureText.us(costs.usual().predictedUs(planned.schedule(), planned.links())),
-                        costs.range(planned)
-                                .map(range -> FigureText.us(range.leastUs()) + " to " + FigureText.us(range.mostUs()))
-                                .orElse("-"),
-                        FigureText.us(costs.launchUs()));
+                        range.map(times -> FigureText.us(times.leastUs())).orElse(""),
+                        range.map(times -> FigureText.us(times.mostUs())).orElse(""),
+                        FigureText.us(costs.launchUs())));
             }
         }
     }
 
-    List<String> markdown() {
-        return table.markdown();
+    /** Returns rows of sweep, size, measured, algorithm, predicted, least, most, launches; times in us. */
+    List<List<String>> rows() {
+        return rows;
     }
 }

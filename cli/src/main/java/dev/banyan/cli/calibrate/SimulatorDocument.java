@@ -32,10 +32,9 @@ final class SimulatorDocument {
      * @param sweeps name of the file with {@link #sweeps()}
      * @param rows name of the file with {@link #rows()}
      * @param constants name of the file with {@link #constants()}
+     * @param programs name of the file with {@link #programs()}
      */
-    String markdown(String sweeps, String rows, String constants) {
-        ProgramPredictions predictions = new ProgramPredictions();
-        comparisons.forEach(predictions::add);
+    String markdown(String sweeps, String rows, String constants, String programs) {
         return PageTemplate.fill(
                 SimulatorDocument.class,
                 "simulator.md",
@@ -43,7 +42,7 @@ final class SimulatorDocument {
                         "summary",
                         String.join("\n", summary()),
                         "programs",
-                        String.join("\n", predictions.markdown()),
+                        programs,
                         "sweeps",
                         sweeps,
                         "left-out",
@@ -59,6 +58,16 @@ final class SimulatorDocument {
         return lines(Stream.concat(
                 Stream.of("sweep,collective,devices,machine,devices_per_process,transport,source,calibration,remark"),
                 comparisons.stream().map(one -> sweep(one.setting()))));
+    }
+
+    /** The predicted times of device programs beside measured ones of NCCL, as CSV. */
+    String programs() {
+        ProgramPredictions predictions = new ProgramPredictions();
+        comparisons.forEach(predictions::add);
+        return lines(Stream.concat(
+                Stream.of("sweep,size_bytes,nccl_us,algorithm,predicted_us,least_us,most_us,launches_us"),
+                predictions.rows().stream()
+                        .map(row -> row.stream().map(SimulatorDocument::quoted).collect(Collectors.joining(",")))));
     }
 
     /** Every row of every sweep, as CSV. */

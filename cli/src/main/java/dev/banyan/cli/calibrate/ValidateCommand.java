@@ -31,7 +31,8 @@ public final class ValidateCommand extends ReportCommand {
     @Option(
             names = "--report",
             paramLabel = "FILE",
-            description = "Write the report to a file, as Markdown, and its sweeps, rows and constants as CSV beside it.")
+            description = "Write the report to a file, as Markdown, and its sweeps, rows, constants and programs as CSV"
+                    + " beside it.")
     private @Nullable OutputFile report;
 
     @Override
@@ -53,9 +54,11 @@ public final class ValidateCommand extends ReportCommand {
         String sweeps = stem + "-sweeps.csv";
         String rows = stem + "-rows.csv";
         String constants = stem + "-constants.csv";
+        String programs = stem + "-programs.csv";
+        TextFile.write(page.resolveSibling(programs), document.programs());
         TextFile.write(page.resolveSibling(sweeps), document.sweeps());
         TextFile.write(page.resolveSibling(rows), document.rows());
         TextFile.write(page.resolveSibling(constants), document.constants());
-        TextFile.write(page, document.markdown(sweeps, rows, constants));
+        TextFile.write(page, document.markdown(sweeps, rows, constants, programs));
     }
 }
