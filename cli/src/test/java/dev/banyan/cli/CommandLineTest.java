@@ -155,7 +155,7 @@ class CommandLineTest {
         trees --machine dgx-1v --trees kernigan       | did you mean kernighan-lin
         trees --machine dgx-1v --trees best           | known: kernighan-lin, exact, exhaustive, shallow
         trees --machine dgx-1v -a best                | known: single-tree, multi-tree, packing, ring, star
-        trees --machine dgx-1v -a one-shot            | 'banyan compare' rates it
+        trees --machine dgx-1v -a one-shot            | '''banyan compare'' rates it'
         trees --machine dgx-1v -a ring --trees exact  | --penalty and --trees go with --algorithm single-tree or multi
         trees --machine dgx-1v -a multi-tree --root 1 | --root goes with --algorithm single-tree or packing
         trees --collective all_reduce                 | --collective goes with --algorithm packing
@@ -204,6 +204,9 @@ class CommandLineTest {
         bench -b -8                                   | '''-8'' is not a size'
         bench -f 1                                    | -f is 1
         bench -f 2 -i 8                               | exclude each other
+        bench --rings 0                               | --rings is 0; it must be at least 1
+        bench --rings 2 -a packing                    | --rings goes with -a ring
+        predict --rings 2 -b 1M -e 1M                 | --rings goes with -a ring
         bench -n 0                                    | -n is 0
         bench -n many                                 | many
         bench -d complex                              | known: int8, uint8
