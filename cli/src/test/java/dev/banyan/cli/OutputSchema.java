@@ -30,6 +30,8 @@ final class OutputSchema {
     }
 
     static void check(JsonNode answer) {
-        assertThat(SCHEMA.validate(answer.toString(), InputFormat.JSON)).as("against %s", FILE.getFileName()).isEmpty();
+        assertThat(SCHEMA.validate(answer.toString(), InputFormat.JSON))
+                .as("against %s", FILE.getFileName())
+                .isEmpty();
     }
 }

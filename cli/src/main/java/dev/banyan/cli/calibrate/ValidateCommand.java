@@ -31,7 +31,8 @@ public final class ValidateCommand extends ReportCommand {
     @Option(
             names = "--report",
             paramLabel = "FILE",
-            description = "Write the report to a file, as Markdown, and its sweeps, rows and constants as CSV beside it.")
+            description =
+                    "Write the report to a file, as Markdown, and its sweeps, rows and constants as CSV beside it.")
     private @Nullable OutputFile report;
 
     @Override
