@@ -44,7 +44,7 @@ final class SweepArguments extends OptionGroup {
     @Option(
             names = "--rings",
             paramLabel = "N",
-            description = "Of ring: at most N rings, each one way around (default: as many as carry most).")
+            description = "The most rings of -a ring, each one way around (default: as many as carry most).")
     private @Nullable Integer rings;
 
     @Option(
