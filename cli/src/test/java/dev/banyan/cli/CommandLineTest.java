@@ -204,6 +204,9 @@ class CommandLineTest {
         bench -b -8                                   | '''-8'' is not a size'
         bench -f 1                                    | -f is 1
         bench -f 2 -i 8                               | exclude each other
+        bench --rings 0                               | --rings is 0; it must be at least 1
+        bench --rings 2 -a packing                    | --rings goes with -a ring
+        predict --rings 2 -b 1M -e 1M                 | --rings goes with -a ring
         bench -n 0                                    | -n is 0
         bench -n many                                 | many
         bench -d complex                              | known: int8, uint8

@@ -141,10 +141,15 @@ public final class SelftestCommand extends ReportCommand {
             out().println(hashes.join(JobPlace.find(config, System.getenv()).processes()));
             return;
         }
+        boolean onGpus = backend.choose(machine) == RankBackend.CUDA;
+        require(!machine.isNamed(), "--reproducible has the same ranks on every machine; leave --machine out");
+        require(
+                onGpus || machine.devices() == null,
+                "--devices of --reproducible names GPUs, but the sums run in host memory; leave it out");
         hashes.onHost();
         hashes.inProcesses(2);
         hashes.inProcesses(4);
-        if (backend.choose(machine) == RankBackend.CUDA) {
+        if (onGpus) {
             hashes.onGpus(named(Math.min(CudaDevices.count(), SumDigest.RANKS)));
         }
         print(

@@ -201,11 +201,12 @@ final class SimulatedBench {
     private List<String> passes() {
         Profile constants = costs.usual().profile();
         return List.of(
-                "# " + Algorithms.REPRODUCIBLE.name() + "=1: an allreduce of one byte an element, a reduction of"
-                        + " integers, of long allreduces an allgather,",
-                "# and three passes of " + Numbers.plain(constants.get(Constant.KERNEL_US)) + " us each and "
-                        + Numbers.plain(constants.get(Constant.REDUCE_GBS))
-                        + " GB/s of memory, assumed to be as fast as copies");
+                "# " + Algorithms.REPRODUCIBLE.name()
+                        + "=1: a sum is an allreduce of one byte an element, a reduction of"
+                        + " integers, an allgather if it is long,",
+                "# and three kernels of " + Numbers.plain(constants.get(Constant.KERNEL_US))
+                        + " us each that move their bytes at " + Numbers.plain(constants.get(Constant.REDUCE_GBS))
+                        + " GB/s, assumed to be as fast as copies");
     }
 
     private Predictions predictions(AlgorithmList algorithms, AlgorithmChoice algorithm) {

@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
 final class SumDigest {
     static final int RANKS = 8;
     private static final List<DataType> TYPES = List.of(DataType.F32, DataType.F64, DataType.F16, DataType.BF16);
-    /** One, less than a rank each, and more than a block of the host or of a kernel by one and three. */
+    /** One, fewer than the ranks, one more than a block of the host, and three more than a block of a kernel. */
     private static final int[] COUNTS = {1, 5, 1025, 4099};
 
     private static final List<Collective> COLLECTIVES =

@@ -44,7 +44,7 @@ final class SweepArguments extends OptionGroup {
     @Option(
             names = "--rings",
             paramLabel = "N",
-            description = "Of ring: at most N rings, each one way around (default: as many as carry most).")
+            description = "The most rings of -a ring, each one way around (default: as many as carry most).")
     private @Nullable Integer rings;
 
     @Option(
@@ -112,6 +112,7 @@ final class SweepArguments extends OptionGroup {
         require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
         require(rings == null || rings > 0, "--rings is " + rings + "; it must be at least 1");
+        require(rings == null || listed().choices().contains(AlgorithmChoice.RING), "--rings goes with -a ring");
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
@@ -156,10 +157,11 @@ final class SweepArguments extends OptionGroup {
 
     /** Returns the algorithms of a workload. */
     AlgorithmList algorithmsOfWorkload() {
-        return listed(AlgorithmList.ALL);
+        return listed();
     }
 
-    private AlgorithmList listed(AlgorithmList byDefault) {
+    private AlgorithmList listed() {
+        AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
         AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
         return rings == null ? chosen : new AlgorithmList(chosen.choices(), rings);
     }
@@ -174,8 +176,7 @@ final class SweepArguments extends OptionGroup {
         require(
                 rootOrNone < ranks && (root == null || root >= 0),
                 "-r is " + root + "; the ranks are 0.." + (ranks - 1));
-        AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
-        AlgorithmList chosen = listed(byDefault);
+        AlgorithmList chosen = listed();
         List<Long> sizes = sizes();
         List<Sweep> sweeps = new ArrayList<>();
         for (ElementType type : types.types()) {

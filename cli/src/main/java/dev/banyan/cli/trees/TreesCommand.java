@@ -73,8 +73,9 @@ public final class TreesCommand extends Subcommand {
     @Option(
             names = "--trees",
             paramLabel = "NAME",
-            description = "Of single-tree and multi-tree: kernighan-lin, exact, exhaustive or shallow (default:"
-                    + " kernighan-lin, or exact where MXNET_KVSTORE_TREE_BACKTRACK=1).")
+            description =
+                    "Generator of single-tree and multi-tree: kernighan-lin, exact, exhaustive or shallow (default:"
+                            + " kernighan-lin, or exact where MXNET_KVSTORE_TREE_BACKTRACK=1).")
     private @Nullable TreeChoice generator;
 
     @Option(

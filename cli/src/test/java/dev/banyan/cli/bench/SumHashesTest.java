@@ -38,5 +38,10 @@ public class SumHashesTest {
         assertThat(CommandRun.of("selftest --reproducible --short").err()).contains("exclude each other");
         assertThat(CommandRun.of("selftest --reproducible -a nccl").err())
                 .contains("nccl promises no reproducible sums; name another algorithm");
+        assertThat(CommandRun.of("selftest --reproducible --machine dgx-2").err())
+                .contains("leave --machine out");
+        assertThat(CommandRun.of("selftest --reproducible --backend host --devices 0,1")
+                        .err())
+                .contains("--devices of --reproducible names GPUs");
     }
 }

@@ -28,8 +28,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reproducible sum on devices with memory of their own by the collectives of {@link SumParts}; each device makes codes
- * and integers of its own numbers, and results.
+ * A reproducible sum on devices with memory of their own by the collectives of {@link SumParts}. Each device makes the
+ * codes and integers of its own numbers, and then results.
  */
 final class PassedSum implements Executable {
     private final SumRequest request;
@@ -39,7 +39,7 @@ final class PassedSum implements Executable {
     private final SumPasses passes;
     private final SumMemory memory;
     private final SumParts parts;
-    /** By their order: what finds the greatest codes, adds up the integers, and distributes results if that is left. */
+    /** The allreduce of codes, the reduction of integers and, if each rank makes a share of the results, their allgather. */
     private final List<Executable> collectives = new ArrayList<>();
 
     PassedSum(

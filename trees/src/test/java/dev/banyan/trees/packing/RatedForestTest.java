@@ -14,6 +14,7 @@ import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.internal.render.ForestQuality;
 import dev.banyan.trees.network.Network;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -24,17 +25,19 @@ class RatedForestTest {
     private static final Bound SOME_BOUND =
             new Bound(BigFraction.of(1000), new Certificate.Partition(List.of(List.of(0), List.of(1, 2))));
 
+    private static Optional<TreePacking> rated(Forest forest, Machine machine) {
+        return RatedForest.of(PackedTree.of(forest), Network.of(machine), SOME_BOUND);
+    }
+
     @Test
     void sharesSetTheRate() {
         Machine path = Networks.direct(3, new int[] {0, 1, 30}, new int[] {1, 2, 20});
         Forest one = Forest.equalShares(List.of(Tree.ofParents(1, -1, 1)));
-        assertThat(RatedForest.rateGbs(one, Network.of(path))).contains(BigFraction.of(20));
+        assertThat(rated(one, path).orElseThrow().rateGbs()).isEqualTo(BigFraction.of(20));
         Machine triangle = Networks.direct(3, new int[] {0, 1, 30}, new int[] {1, 2, 20}, new int[] {0, 2, 10});
         Forest two = new Forest(List.of(Tree.ofParents(-1, 0, 1), Tree.ofParents(-1, 0, 0)), List.of(0.75, 0.25));
         // 0-1 carries all, 1-2 three quarters, 0-2 a quarter.
-        assertThat(RatedForest.rateGbs(two, Network.of(triangle))).contains(BigFraction.of(80, 3));
-        TreePacking packing = RatedForest.of(PackedTree.of(two), Network.of(triangle), SOME_BOUND)
-                .orElseThrow();
+        TreePacking packing = rated(two, triangle).orElseThrow();
         assertThat(packing.trees().getFirst().share()).isEqualTo(BigFraction.of(3, 4));
         assertThat(packing.rateGbs()).isEqualTo(BigFraction.of(80, 3));
         assertThat(packing.links()).isEmpty();
@@ -44,20 +47,16 @@ class RatedForestTest {
     void withoutAPathThereIsNoRate() {
         Machine path = Networks.direct(3, new int[] {0, 1, 30}, new int[] {1, 2, 20});
         Forest star = Forest.equalShares(List.of(Tree.ofParents(-1, 0, 0)));
-        assertThat(RatedForest.rateGbs(star, Network.of(path))).isEmpty();
-        assertThat(RatedForest.of(PackedTree.of(star), Network.of(path), SOME_BOUND))
-                .isEmpty();
+        assertThat(rated(star, path)).isEmpty();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RatedForest.rateGbs(star, Network.of(Networks.preset("dgx-1p"))))
+                .isThrownBy(() -> rated(star, Networks.preset("dgx-1p")))
                 .withMessageContaining("3 devices");
     }
 
     @Test
     void namesTheWaysThroughHubs() {
-        Network network = Network.of(Networks.preset("pcie-4"));
         Forest star = Forest.equalShares(List.of(Tree.ofParents(-1, 0, 0, 0)));
-        TreePacking packing =
-                RatedForest.of(PackedTree.of(star), network, SOME_BOUND).orElseThrow();
+        TreePacking packing = rated(star, Networks.preset("pcie-4")).orElseThrow();
         assertThat(packing.links())
                 .hasSize(6)
                 .isSortedAccordingTo((a, b) -> 4 * (a.from() - b.from()) + a.to() - b.to());
@@ -78,9 +77,7 @@ class RatedForestTest {
             LinkMatrix links = LinkMatrix.of(machine);
             int[] roots = IntStream.range(0, links.size()).toArray();
             Forest forest = new KernighanLin().generate(links, roots);
-            double rate = RatedForest.rateGbs(forest, Network.of(machine))
-                    .orElseThrow()
-                    .doubleValue();
+            double rate = rated(forest, machine).orElseThrow().rateGbs().doubleValue();
             double expected =
                     forest.trees().size() / ForestQuality.of(forest, links).busiestLinkLoad();
             assertThat(rate).isCloseTo(expected, Offset.offset(1e-9 * expected));

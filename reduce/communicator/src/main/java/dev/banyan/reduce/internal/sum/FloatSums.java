@@ -35,7 +35,7 @@ final class FloatSums implements VectorSums {
 
     private final int exponent;
     private final int divisor;
-    /** True if results are rounded once more, so that they are cut, with an odd last bit if they are not exact. */
+    /** True if results are then rounded to 16 bits. They are cut here, and their last bit is set if they are not exact. */
     private final boolean again;
 
     FloatSums(ReproducibleSum sum) {

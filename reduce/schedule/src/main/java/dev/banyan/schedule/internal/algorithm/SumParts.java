@@ -7,8 +7,8 @@ import java.util.Optional;
 
 /**
  * The collectives of a reproducible sum on devices with memory of their own, all in place: an allreduce of one byte a
- * number finds the greatest, and a reduction adds integers. Of a long allreduce each rank makes a share of the results,
- * which an allgather distributes.
+ * number finds the greatest, and a reduction adds integers. In a long allreduce of a count that the ranks divide, each
+ * rank makes a share of the results, which an allgather distributes.
  *
  * @param greatest the allreduce of bytes, a maximum
  * @param total the reduction of integers
