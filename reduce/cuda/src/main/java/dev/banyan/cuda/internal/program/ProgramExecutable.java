@@ -8,6 +8,7 @@ import dev.banyan.cuda.internal.memory.BufferAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A device program on its backend. */
@@ -18,6 +19,10 @@ public final class ProgramExecutable extends QueuedExecutable {
     private final ProgramLauncher launcher;
     private final ProgramPlanner programs;
     private final ProgramPlan plan;
+    /** Carries out calls whose buffers are open to all devices; null if nothing but the plan does. */
+    private final @Nullable LaunchPlan exchange;
+
+    private final Consumer<LaunchPlan> closing;
     private final long timeoutMillis;
     private volatile boolean aborted;
     /** Calls with the buffers that were checked last: a training step uses the same buffers again and again. */
@@ -27,18 +32,26 @@ public final class ProgramExecutable extends QueuedExecutable {
     /** The number of frees of memory up to the last check of the known buffers. */
     private long frees;
 
-    /** @param programs takes the plan back */
+    /**
+     * @param programs takes the plan back
+     * @param exchange carries out calls whose buffers are open to all devices, or null
+     * @param closing takes the exchange back
+     */
     public ProgramExecutable(
             LaunchQueue queue,
             ProgramLauncher launcher,
             ProgramPlanner programs,
             ProgramPlan plan,
+            @Nullable LaunchPlan exchange,
+            Consumer<LaunchPlan> closing,
             int ranks,
             long timeoutMillis) {
-        super(queue, ranks, plan.program().lanes().isEmpty());
+        super(queue, ranks, plan.isEmpty());
         this.launcher = launcher;
         this.programs = programs;
         this.plan = plan;
+        this.exchange = exchange;
+        this.closing = closing;
         this.timeoutMillis = timeoutMillis;
     }
 
@@ -61,10 +74,9 @@ public final class ProgramExecutable extends QueuedExecutable {
     @Override
     protected void free() {
         programs.close(plan);
-    }
-
-    ProgramPlan plan() {
-        return plan;
+        if (exchange != null) {
+            closing.accept(exchange);
+        }
     }
 
     boolean isAborted() {
@@ -93,8 +105,11 @@ public final class ProgramExecutable extends QueuedExecutable {
                 return call;
             }
         }
-        ProgramBatch.Member call = new ProgramBatch.Member(this, addresses(in), addresses(out));
-        plan.uses().forEach((use, bytes) -> access.check(use, bytes, call.inputs(), call.outputs()));
+        long[] inputs = addresses(in);
+        long[] outputs = addresses(out);
+        LaunchPlan chosen = exchange != null && access.areOpen(exchange.uses(), inputs, outputs) ? exchange : plan;
+        chosen.uses().forEach((use, bytes) -> access.check(use, bytes, inputs, outputs));
+        ProgramBatch.Member call = new ProgramBatch.Member(this, chosen, inputs, outputs);
         if (known.size() < MOST_KNOWN) {
             known.add(call);
         } else {

@@ -178,7 +178,7 @@ public final class ProgramLauncher implements Launcher {
         boolean synchronizes = false;
         for (int m = 0; m < members.size(); m++) {
             values += members.get(m).plan().values();
-            synchronizes |= members.get(m).plan().program().synchronizes();
+            synchronizes |= members.get(m).plan().synchronizes();
         }
         clearLinesIfFlagsRepeat(values);
         List<HostBlock> records = members.size() == 1 ? List.of() : records(members);

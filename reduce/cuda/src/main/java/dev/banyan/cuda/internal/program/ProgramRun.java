@@ -61,7 +61,8 @@ final class ProgramRun extends Run {
 
     @Override
     protected String name() {
-        return first().plan().name() + (members.size() == 1 ? "" : " and " + (members.size() - 1) + " calls behind it");
+        return members.getFirst().plan().name()
+                + (members.size() == 1 ? "" : " and " + (members.size() - 1) + " calls behind it");
     }
 
     private ProgramExecutable first() {
@@ -127,7 +128,7 @@ final class ProgramRun extends Run {
         }
         String waiting = "";
         for (int d = 0; d < ended().size(); d++) {
-            CudaDevice device = first().plan().parts().get(d).device();
+            CudaDevice device = members.getFirst().plan().parts().get(d).device();
             int blocks = ProgramBatch.blocks(members, d);
             for (int block = 0; block < blocks; block++) {
                 ProgramStatus status = launcher.status(d, block);
@@ -163,7 +164,7 @@ final class ProgramRun extends Run {
     protected Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         CudaDevice first = null;
         for (int d = 0; d < ended().size(); d++) {
-            CudaDevice device = first().plan().parts().get(d).device();
+            CudaDevice device = members.getFirst().plan().parts().get(d).device();
             if (device.equals(wanted)) {
                 first = device;
             } else if (first == null && !isDone(d)) {
@@ -171,7 +172,8 @@ final class ProgramRun extends Run {
             }
         }
         return new Unfinished(
-                first == null ? first().plan().parts().getFirst().device() : first, "the kernel of " + name());
+                first == null ? members.getFirst().plan().parts().getFirst().device() : first,
+                "the kernel of " + name());
     }
 
     @Override
