@@ -45,8 +45,8 @@ public final class RangedCosts {
     public Optional<TimeRange> range(PlannedSchedule planned) {
         return usual.program(planned.schedule(), planned.links())
                 .map(layout -> new TimeRange(
-                        fastest.programSimulator(planned.links()).predictedUs(layout),
-                        slowest.programSimulator(planned.links()).predictedUs(layout)));
+                        fastest.kernelsUs(planned.schedule(), layout, planned.links()),
+                        slowest.kernelsUs(planned.schedule(), layout, planned.links())));
     }
 
     /** Returns when all kernels of a call have begun, in us. */
