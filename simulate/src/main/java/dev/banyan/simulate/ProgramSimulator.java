@@ -79,7 +79,7 @@ public final class ProgramSimulator {
         this.machine = Objects.requireNonNull(machine, "machine");
         this.profile = Objects.requireNonNull(profile, "profile");
         wiring = new Wiring(network, links, profile);
-        exchanges = new ExchangeModel(wiring, profile, launchUs());
+        exchanges = new ExchangeModel(machine, wiring, profile, launchUs());
     }
 
     /**
@@ -130,8 +130,12 @@ public final class ProgramSimulator {
         if (!exchanges.applies()) {
             return OptionalDouble.empty();
         }
-        return DirectExchange.of(schedule, ProgramSizes.DEFAULT).stream()
-                .mapToDouble(exchanges::us)
+        if (!DirectExchange.isLongEnough(schedule, ProgramSizes.DEFAULT)) {
+            return OptionalDouble.empty();
+        }
+        return DirectExchange.of(schedule).stream()
+                .filter(exchange -> exchanges.multicasts(exchange) || DirectExchange.isShortEnough(schedule))
+                .mapToDouble(exchange -> exchanges.us(exchange, exchanges.multicasts(exchange)))
                 .findAny();
     }
 

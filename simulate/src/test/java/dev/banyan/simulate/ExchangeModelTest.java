@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ExchangeModelTest {
     private static ProgramSimulator simulator(Machine machine, Profile profile) {
@@ -51,6 +51,24 @@ class ExchangeModelTest {
         assertThat(us).isCloseTo(3 + 7 + 2 * 2.25 + 2 + linksUs + 1.5, within(1e-6));
     }
 
+    /** Each share crosses each link once to be added up and once to be copied: 9/8 of the data a way. */
+    @Test
+    void aSwitchThatReducesHalvesTheLoad() {
+        Profile profile = Samples.IDEAL
+                .with(Constant.EXCHANGE_LINK_FRACTION, 1, "test")
+                .with(Constant.EXCHANGE_MULTICAST_FRACTION, 0.5, "test");
+        Machine machine = Machine.preset("dgx-h100");
+        double us = simulator(machine, profile)
+                .exchangeUs(allReduce(machine, 1 << 30))
+                .orElseThrow();
+        assertThat(us).isCloseTo(1.125 * (1 << 30) / (450e3 * 0.5), within(1e-3));
+        Machine older = Machine.preset("dgx-a100");
+        assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 30)))
+                .isEmpty();
+        assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 24)))
+                .hasValueCloseTo(1.75 * (1 << 24) / 300e3, within(1e-3));
+    }
+
     @Test
     void slowBlocksCount() {
         Machine machine = Machine.preset("dgx-h100");
@@ -80,13 +98,13 @@ class ExchangeModelTest {
 
     /** By constants that nobody measured: no longer than NCCL's model says, or a twentieth more. */
     @ParameterizedTest
-    @ValueSource(strings = {"dgx-h100", "dgx-a100"})
-    void behindNvSwitchesItTakesNoLongerThanNccl(String name) {
+    @CsvSource({"dgx-h100, 30", "dgx-a100, 25"})
+    void behindNvSwitchesItTakesNoLongerThanNccl(String name, int log) {
         Machine machine = Machine.preset(name);
         Profile profile = Profiles.of(machine);
         SimulatedCosts costs = new SimulatedCosts(machine, profile, Execution.PROGRAMS);
         NcclRings nccl = NcclRings.of(machine, profile, Transport.PEER);
-        for (long bytes = 1 << 17; bytes <= 1 << 25; bytes *= 2) {
+        for (long bytes = 1 << 17; bytes <= 1L << log; bytes *= 2) {
             assertThat(costs.predictedUs(allReduce(machine, bytes), List.of()))
                     .as("%d bytes", bytes)
                     .isLessThan(

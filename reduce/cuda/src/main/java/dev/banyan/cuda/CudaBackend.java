@@ -380,7 +380,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
             if (program == null) {
                 plans.askPeers(schedule, type, op);
             }
-            LaunchPlan exchange = program == null || !jobPeers.isAlone() ? null : exchanges.plan(schedule, type, op);
+            List<LaunchPlan> direct =
+                    program == null || !jobPeers.isAlone() ? List.of() : exchanges.plans(schedule, type, op);
             return queue.add(() -> program == null
                     ? new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op))
                     : new ProgramExecutable(
@@ -388,7 +389,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                             programLauncher,
                             programs,
                             program,
-                            exchange,
+                            direct,
                             exchanges::close,
                             ranks.size(),
                             Math.ceilDiv(timeoutNanos, 1_000_000)));

@@ -150,6 +150,138 @@ class ExchangeTest {
         }
     }
 
+    private long multicasts() {
+        return emulator.count("kernels banyan_multicast");
+    }
+
+    private CudaBackend multicasting(int ranks, String command) {
+        emulator.tell("devices " + ranks + " switched");
+        emulator.tell("capability all 9 0");
+        emulator.tell(command);
+        return new CudaBackend(
+                IntStream.range(0, ranks).toArray(),
+                PATIENCE,
+                PeerRule.ALL,
+                64 << 20,
+                new Tuning(
+                        Moves.DEFAULT,
+                        GraphCache.MOST_NODES,
+                        FaultClock.STOPPED,
+                        false,
+                        ExecutorChoice.KERNEL,
+                        SIZES,
+                        1,
+                        1));
+    }
+
+    /** Of types and operations that the switch knows; elements behind the last 16 bytes, too. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 5})
+    void theSwitchCombinesAndCopies(int ranks) {
+        HostComparison comparison = HostComparison.exact(new SplittableRandom(ranks));
+        try (CudaBackend backend = multicasting(ranks, "multicast on");
+                Communicator host = Communicator.onHost(machine(ranks), config(AlgorithmChoice.PACKING));
+                Communicator cuda = Communicator.create(machine(ranks), config(AlgorithmChoice.PACKING), backend)) {
+            long calls = 0;
+            int turn = 0;
+            for (Collective collective :
+                    List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+                for (DataType type : DataType.values()) {
+                    for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
+                        boolean adds = op == ReduceOp.SUM || (op == ReduceOp.AVG && type == DataType.F32);
+                        boolean knows = switch (type) {
+                            case F32, F16, BF16 -> adds;
+                            case I32, I64 -> op == ReduceOp.SUM || op == ReduceOp.MIN || op == ReduceOp.MAX;
+                            case F64, I8, U8 -> false;
+                        };
+                        if (collective.reduces() && !knows) {
+                            continue;
+                        }
+                        // A share of each rank in whole words, of which the last ones have more or less.
+                        long count = new long[] {128, 512, 1024}[turn % 3] * ranks + turn % 2 * 3;
+                        count = collective == Collective.ALL_REDUCE ? count : count / 16 * 16;
+                        comparison.compare(host, cuda, collective, type, op, turn % 2 == 0, count, 0);
+                        calls++;
+                        turn++;
+                    }
+                }
+            }
+            assertThat(multicasts()).isEqualTo(calls * ranks);
+        }
+    }
+
+    /** A kernel of any GPU's own takes what the switch does not. */
+    @Test
+    void otherCallsDoWithoutTheSwitch() {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (CudaBackend backend = multicasting(4, "multicast on");
+                Communicator host = Communicator.onHost(machine(4), config(AlgorithmChoice.PACKING));
+                Communicator cuda = Communicator.create(machine(4), config(AlgorithmChoice.PACKING), backend)) {
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F64, ReduceOp.SUM, false, 1000, 0);
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F16, ReduceOp.AVG, false, 1000, 0);
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.U8, ReduceOp.MAX, true, 1000, 0);
+            // Buffers that begin elsewhere.
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.I32, ReduceOp.SUM, false, 1000, 4);
+            assertThat(multicasts()).isZero();
+            // Buffers in other places of the GPUs.
+            List<MemorySegment> buffers = new ArrayList<>(buffers(cuda, 4));
+            buffers.set(2, cuda.allocate(2, 4000));
+            cuda.run(CollectiveCall.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM));
+            assertThat(multicasts()).isZero();
+            assertThat(exchanges()).isEqualTo(5 * 4);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"multicast none", "multicast unready"})
+    void aSwitchThatCannotAddIsNoError(String command) {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (CudaBackend backend = multicasting(3, command);
+                Communicator host = Communicator.onHost(machine(3), config(AlgorithmChoice.PACKING));
+                Communicator cuda = Communicator.create(machine(3), config(AlgorithmChoice.PACKING), backend)) {
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, false, 1000, 0);
+            assertThat(exchanges()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void multicastsHaveNoRace() {
+        interleaveMulticasts(0, 10);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
+    void tenThousandMulticastsHaveNoRace() {
+        interleaveMulticasts(1000, 10_000);
+    }
+
+    private void interleaveMulticasts(long first, int calls) {
+        for (long seed = first; seed < first + calls; seed += 10) {
+            SplittableRandom random = new SplittableRandom(seed);
+            int ranks = random.nextInt(2, 7);
+            EmulatedProcess.beginAnother(emulator);
+            HostComparison comparison = HostComparison.exact(random);
+            try (CudaBackend backend = multicasting(ranks, "multicast on");
+                    Communicator host = Communicator.onHost(machine(ranks), config(AlgorithmChoice.PACKING));
+                    Communicator cuda = Communicator.create(machine(ranks), config(AlgorithmChoice.PACKING), backend)) {
+                for (int call = 0; call < 10; call++) {
+                    Collective collective = RandomChoices.any(
+                            List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER), random);
+                    DataType type = RandomChoices.any(
+                            List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
+                    emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
+                    long count = 16 * random.nextInt(1, 20);
+                    comparison.compare(host, cuda, collective, type, ReduceOp.SUM, random.nextBoolean(), count, 0);
+                    assertThat(emulator.problems()).as("seed %d", seed).isEmpty();
+                    assertThat(emulator.count("races")).as("seed %d", seed).isZero();
+                }
+                assertThat(multicasts()).isPositive();
+                emulator.tell("interleave 0");
+            }
+        }
+    }
+
     @Test
     void buffersOfOthersGoBySlots() {
         try (CudaBackend backend = backend(4, SIZES, FaultClock.STOPPED);

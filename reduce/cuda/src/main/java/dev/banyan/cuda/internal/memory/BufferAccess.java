@@ -85,6 +85,11 @@ public final class BufferAccess {
                         memory.isOpen(use.getKey().rank(), use.getKey().address(inputs, outputs), use.getValue()));
     }
 
+    /** Returns the multicast address of buffers that lie in the same place on all devices, or 0 if there is none. */
+    public long multicast(long[] buffers) {
+        return memory.multicast(buffers);
+    }
+
     /**
      * Checks and grants what an update does.
      *

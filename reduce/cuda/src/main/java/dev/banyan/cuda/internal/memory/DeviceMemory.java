@@ -197,6 +197,11 @@ public final class DeviceMemory {
         return holding != null && holding.heap() != null;
     }
 
+    /** Returns the multicast address of memory that lies in the same place on all devices, or 0 if there is none. */
+    long multicast(long[] addresses) {
+        return heap == null ? 0 : heap.multicast(addresses);
+    }
+
     private @Nullable Allocation holding(int rank, long address, long bytes) {
         Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
         return below != null

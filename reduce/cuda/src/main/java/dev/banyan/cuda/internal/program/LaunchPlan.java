@@ -5,6 +5,7 @@ import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramStatus;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** A call as one kernel on each device, which takes the parameters of device programs. */
 public interface LaunchPlan {
@@ -19,6 +20,23 @@ public interface LaunchPlan {
 
     /** Returns the uses of buffers, and the end of what is touched in bytes from a buffer's begin. */
     Map<BufferAccess.Use, Long> uses();
+
+    /**
+     * Returns the addresses that the kernel takes, or null if it cannot work on these buffers.
+     *
+     * @param inputs address of each rank's input
+     * @param outputs address of each rank's output
+     */
+    @Nullable
+    Addresses addresses(BufferAccess access, long[] inputs, long[] outputs);
+
+    /**
+     * Addresses that a kernel takes.
+     *
+     * @param inputs of inputs, by rank, and others behind them
+     * @param outputs of outputs, by rank, and others behind them
+     */
+    record Addresses(long[] inputs, long[] outputs) {}
 
     /** Returns the threads of a block. */
     int threads();

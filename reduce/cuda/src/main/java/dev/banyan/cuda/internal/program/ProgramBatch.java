@@ -21,18 +21,26 @@ final class ProgramBatch {
         private final LaunchPlan plan;
         private final long[] inputs;
         private final long[] outputs;
+        private final LaunchPlan.Addresses addresses;
         private final List<Member> alone = List.of(this);
 
         /**
          * @param plan that carries it out
          * @param inputs address of each rank's input
          * @param outputs address of each rank's output
+         * @param addresses that the kernel takes
          */
-        Member(ProgramExecutable executable, LaunchPlan plan, long[] inputs, long[] outputs) {
+        Member(
+                ProgramExecutable executable,
+                LaunchPlan plan,
+                long[] inputs,
+                long[] outputs,
+                LaunchPlan.Addresses addresses) {
             this.executable = executable;
             this.plan = plan;
             this.inputs = inputs;
             this.outputs = outputs;
+            this.addresses = addresses;
         }
 
         ProgramExecutable executable() {
@@ -54,6 +62,10 @@ final class ProgramBatch {
 
         long[] outputs() {
             return outputs;
+        }
+
+        LaunchPlan.Addresses addresses() {
+            return addresses;
         }
     }
 

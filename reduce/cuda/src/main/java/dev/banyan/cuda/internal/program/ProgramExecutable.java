@@ -19,8 +19,8 @@ public final class ProgramExecutable extends QueuedExecutable {
     private final ProgramLauncher launcher;
     private final ProgramPlanner programs;
     private final ProgramPlan plan;
-    /** Carries out calls whose buffers are open to all devices; null if nothing but the plan does. */
-    private final @Nullable LaunchPlan exchange;
+    /** Carry out calls whose buffers are open to all devices; what takes less time is first. */
+    private final List<LaunchPlan> exchanges;
 
     private final Consumer<LaunchPlan> closing;
     private final long timeoutMillis;
@@ -34,15 +34,15 @@ public final class ProgramExecutable extends QueuedExecutable {
 
     /**
      * @param programs takes the plan back
-     * @param exchange carries out calls whose buffers are open to all devices, or null
-     * @param closing takes the exchange back
+     * @param exchanges carry out calls whose buffers are open to all devices; what takes less time is first
+     * @param closing takes them back
      */
     public ProgramExecutable(
             LaunchQueue queue,
             ProgramLauncher launcher,
             ProgramPlanner programs,
             ProgramPlan plan,
-            @Nullable LaunchPlan exchange,
+            List<LaunchPlan> exchanges,
             Consumer<LaunchPlan> closing,
             int ranks,
             long timeoutMillis) {
@@ -50,7 +50,7 @@ public final class ProgramExecutable extends QueuedExecutable {
         this.launcher = launcher;
         this.programs = programs;
         this.plan = plan;
-        this.exchange = exchange;
+        this.exchanges = List.copyOf(exchanges);
         this.closing = closing;
         this.timeoutMillis = timeoutMillis;
     }
@@ -74,9 +74,7 @@ public final class ProgramExecutable extends QueuedExecutable {
     @Override
     protected void free() {
         programs.close(plan);
-        if (exchange != null) {
-            closing.accept(exchange);
-        }
+        exchanges.forEach(closing);
     }
 
     boolean isAborted() {
@@ -107,9 +105,8 @@ public final class ProgramExecutable extends QueuedExecutable {
         }
         long[] inputs = addresses(in);
         long[] outputs = addresses(out);
-        LaunchPlan chosen = exchange != null && access.areOpen(exchange.uses(), inputs, outputs) ? exchange : plan;
-        chosen.uses().forEach((use, bytes) -> access.check(use, bytes, inputs, outputs));
-        ProgramBatch.Member call = new ProgramBatch.Member(this, chosen, inputs, outputs);
+        ProgramBatch.Member call = call(access, inputs, outputs);
+        call.plan().uses().forEach((use, bytes) -> access.check(use, bytes, inputs, outputs));
         if (known.size() < MOST_KNOWN) {
             known.add(call);
         } else {
@@ -117,6 +114,16 @@ public final class ProgramExecutable extends QueuedExecutable {
             nextToForget = (nextToForget + 1) % MOST_KNOWN;
         }
         return call;
+    }
+
+    private ProgramBatch.Member call(BufferAccess access, long[] inputs, long[] outputs) {
+        for (LaunchPlan exchange : exchanges) {
+            LaunchPlan.Addresses addresses = exchange.addresses(access, inputs, outputs);
+            if (addresses != null) {
+                return new ProgramBatch.Member(this, exchange, inputs, outputs, addresses);
+            }
+        }
+        return new ProgramBatch.Member(this, plan, inputs, outputs, plan.addresses(access, inputs, outputs));
     }
 
     private static boolean isOf(long[] addresses, MemorySegment[] buffers) {

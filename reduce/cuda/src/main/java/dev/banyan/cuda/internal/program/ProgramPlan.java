@@ -59,6 +59,11 @@ public record ProgramPlan(
     public record Part(CudaDevice device, TableBlocks.Block table, int blocks, DriverFunction function) {}
 
     @Override
+    public Addresses addresses(BufferAccess access, long[] inputs, long[] outputs) {
+        return new Addresses(inputs, outputs);
+    }
+
+    @Override
     public boolean isEmpty() {
         return program.lanes().isEmpty();
     }

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * Text of a module with one kernel: numbers registers and labels, and declares what was used. PTX ISA 7.0
- * for sm_70, which every later GPU takes.
+ * for sm_70, which every later GPU takes, unless it requires more.
  */
 public final class PtxText {
     /** Kinds of registers. */
@@ -32,6 +32,14 @@ public final class PtxText {
     private final Map<Register, Integer> declared = new EnumMap<>(Register.class);
     private Map<Register, Integer> used = new EnumMap<>(Register.class);
     private int labels;
+    private String version = "7.0";
+    private int architecture = 70;
+
+    /** Makes the module one of a later version of PTX, for GPUs from an architecture on. */
+    public void require(String newer, int least) {
+        version = newer;
+        architecture = least;
+    }
 
     /** A register that is not in use. */
     public String register(Register kind) {
@@ -130,7 +138,8 @@ public final class PtxText {
      * @param parameters e.g. {@code .param .u64 target}
      */
     public String module(String name, String limits, List<String> parameters) {
-        StringBuilder text = new StringBuilder(".version 7.0\n.target sm_70\n.address_size 64\n\n");
+        StringBuilder text =
+                new StringBuilder(".version " + version + "\n.target sm_" + architecture + "\n.address_size 64\n\n");
         text.append(".visible .entry ").append(name).append("(\n\t");
         text.append(String.join(",\n\t", parameters)).append("\n)\n");
         text.append(limits).append("\n{\n").append(shared);

@@ -10,13 +10,15 @@ import java.util.Locale;
  * them, and they meet again. It takes the parameters of device programs. A block has {@value #THREADS} threads.
  *
  * @param op never {@link ReduceOp#AVG}, which is a sum and a divisor
+ * @param multicast whether it takes multicast addresses, too, for which it needs sm_90
  */
-record ExchangeKernel(ReduceOp op, Element element) implements Kernel {
+record ExchangeKernel(ReduceOp op, Element element, boolean multicast) implements Kernel {
     static final int THREADS = 512;
 
     @Override
     public String name() {
-        return "banyan_exchange_" + op.name().toLowerCase(Locale.ROOT) + "_" + element.label();
+        return (multicast ? "banyan_multicast_" : "banyan_exchange_")
+                + op.name().toLowerCase(Locale.ROOT) + "_" + element.label();
     }
 
     @Override

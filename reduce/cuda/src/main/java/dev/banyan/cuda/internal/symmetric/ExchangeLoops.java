@@ -27,7 +27,9 @@ final class ExchangeLoops {
     private static final int WORDS_OF_A_COPY = 4;
 
     private final PtxText text;
+    private final ExchangeKernel kernel;
     private final Element element;
+    private final String share;
     private final ElementCode code;
     private final String sources;
     private final String places;
@@ -58,6 +60,8 @@ final class ExchangeLoops {
         this.text = text;
         this.sources = sources;
         this.places = places;
+        this.share = share;
+        this.kernel = kernel;
         element = kernel.element();
         code = ElementCode.of(text, kernel.op(), element, word("ld.global.u32", "[" + share + "+8]"));
         elements = wide("ld.global.u64", "[" + share + "+16]");
@@ -85,6 +89,9 @@ final class ExchangeLoops {
         String moved = text.label("moved");
         String rest = text.label("rest");
         String combine = text.label("combine");
+        if (kernel.multicast()) {
+            text.scope(() -> emitMulticast(moved));
+        }
         text.branchIf(test("setp.ne.u32", sources, 1), combine);
         text.scope(() -> eachRound(WORDS_OF_A_COPY, this::copyWords));
         text.scope(() -> eachElement(moved, this::copyElement));
@@ -101,6 +108,46 @@ final class ExchangeLoops {
         text.place(rest);
         text.scope(() -> eachElement(moved, this::combineElement));
         text.place(moved);
+    }
+
+    /** Emits the loops of shares with multicast addresses, behind which it goes to a label; others go on. */
+    private void emitMulticast(String moved) {
+        MulticastLoops multicast = new MulticastLoops(text, kernel, code);
+        String kind = word("ld.global.u32", "[" + share + "+12]");
+        int both = ExchangeTable.Share.COMBINED + ExchangeTable.Share.TO_ALL;
+        for (int k = 1; k <= both; k++) {
+            boolean combines = (k & ExchangeTable.Share.COMBINED) != 0;
+            if (combines && !MulticastLoops.combines(kernel.op(), element, false)) {
+                continue;
+            }
+            boolean toAll = (k & ExchangeTable.Share.TO_ALL) != 0;
+            String other = text.label("other_kind");
+            text.branchIf(test("setp.ne.u32", kind, k), other);
+            text.scope(() -> eachRound(WORDS_OF_A_COPY, round -> move(multicast, round, combines, toAll)));
+            text.emit("bra " + moved);
+            text.place(other);
+        }
+    }
+
+    private void move(MulticastLoops multicast, Round round, boolean combines, boolean toAll) {
+        String from = address(addresses, round.offset());
+        List<List<String>> results = new ArrayList<>();
+        for (int u = 0; u < round.guards().size(); u++) {
+            String guard = round.guards().get(u);
+            results.add(
+                    combines
+                            ? multicast.combine(guard, from, WORDS_APART * u)
+                            : multicast.load(guard, from, WORDS_APART * u));
+        }
+        String to = address(addresses + "+8", round.offset());
+        for (int u = 0; u < results.size(); u++) {
+            String guard = round.guards().get(u);
+            if (toAll) {
+                multicast.storeToAll(guard, to, WORDS_APART * u, results.get(u));
+            } else {
+                code.store(guard, to, WORDS_APART * u, results.get(u));
+            }
+        }
     }
 
     /** The words of a thread in a round, all within the share but guarded ones. */

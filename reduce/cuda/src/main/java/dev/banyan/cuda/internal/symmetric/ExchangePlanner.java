@@ -1,6 +1,7 @@
 package dev.banyan.cuda.internal.symmetric;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.MulticastMemory;
 import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.memory.CopyLane;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
@@ -11,9 +12,7 @@ import dev.banyan.cuda.internal.program.LaunchPlan;
 import dev.banyan.cuda.internal.program.ProgramPlan;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
-import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
-import dev.banyan.schedule.Space;
 import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.type.DataType;
@@ -23,7 +22,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Makes plans of schedules as exchanges over memory that is open to all devices. Safe for use from any thread.
@@ -37,6 +35,7 @@ public final class ExchangePlanner {
     private final ProgramPieces pieces;
     private final ProgramSizes sizes;
     private final DeviceTables tables;
+    private final boolean multicasts;
     /** The piece with the flags of each rank; none before the first plan. */
     private final List<Integer> flags = new ArrayList<>();
 
@@ -58,29 +57,53 @@ public final class ExchangePlanner {
         this.pieces = pieces;
         this.sizes = sizes;
         tables = new DeviceTables(lanes);
+        multicasts = lanes.keySet().stream().allMatch(MulticastMemory::isSupported);
     }
 
-    /**
-     * Returns a plan, or null if the schedule has another form, a program takes less time, or the devices do not all
-     * reach each other.
-     */
-    public synchronized @Nullable LaunchPlan plan(Schedule schedule, DataType type, ReduceOp op) {
+    /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
+    public synchronized List<LaunchPlan> plans(Schedule schedule, DataType type, ReduceOp op) {
         boolean mean = op == ReduceOp.AVG && schedule.collective().reduces();
         if (schedule.ranks() > Kernel.Program.MOST_RANKS
                 || ranks.mostRanksOfADevice() > 1
                 || (mean && !type.isFloating())
+                || !DirectExchange.isLongEnough(schedule, sizes)
                 || !allReachEachOther()) {
-            return null;
+            return List.of();
         }
-        DirectExchange exchange = DirectExchange.of(schedule, sizes).orElse(null);
+        DirectExchange exchange = DirectExchange.of(schedule).orElse(null);
         if (exchange == null || exchange.shares().isEmpty()) {
-            return null;
+            return List.of();
         }
         exchange.verify();
-        ExchangeKernel kernel = new ExchangeKernel(op == ReduceOp.AVG ? ReduceOp.SUM : op, Element.of(type));
-        int blocks = blocks(exchange, kernel);
+        ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
+        Element element = Element.of(type);
+        List<LaunchPlan> plans = new ArrayList<>();
+        if (multicasts && ranks.size() < Kernel.Program.MOST_RANKS) {
+            boolean combines = MulticastLoops.combines(combining, element, mean);
+            add(
+                    new ExchangeKernel(combining, element, true),
+                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines),
+                    exchange,
+                    plans);
+        }
+        if (DirectExchange.isShortEnough(schedule)) {
+            add(
+                    new ExchangeKernel(combining, element, false),
+                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false),
+                    exchange,
+                    plans);
+        }
+        return plans;
+    }
+
+    private void add(ExchangeKernel kernel, ExchangeShares shares, DirectExchange exchange, List<LaunchPlan> plans) {
+        List<List<ExchangeTable.Share>> ofRanks = new ArrayList<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            ofRanks.add(shares.of(rank));
+        }
+        int blocks = kernel.multicast() == shares.multicast().isEmpty() ? 0 : blocks(exchange, kernel);
         if (blocks < 1) {
-            return null;
+            return;
         }
         addFlags();
         List<ProgramPlan.Part> parts = new ArrayList<>();
@@ -88,13 +111,17 @@ public final class ExchangePlanner {
             CudaDevice device = ranks.get(rank);
             List<Long> addresses =
                     flags.stream().map(piece -> pieces.address(piece, device)).toList();
-            ExchangeTable table =
-                    new ExchangeTable(blocks, rank, addresses, shares(exchange, rank, mean, type.bytes()));
+            ExchangeTable table = new ExchangeTable(blocks, rank, addresses, ofRanks.get(rank));
             parts.add(tables.part(
                     device, table.bytes(), blocks, (_, counter) -> table.at(counter), device.function(kernel)));
         }
-        return new ExchangePlan(
-                schedule.collective().label() + " by " + schedule.algorithm(), kernel, parts, uses(exchange));
+        Schedule schedule = exchange.schedule();
+        plans.add(new ExchangePlan(
+                schedule.collective().label() + " by " + schedule.algorithm(),
+                kernel,
+                parts,
+                uses(exchange),
+                shares.multicast()));
     }
 
     private boolean allReachEachOther() {
@@ -125,36 +152,6 @@ public final class ExchangePlanner {
         for (int rank = flags.size(); rank < ranks.size(); rank++) {
             flags.add(pieces.add(ranks.place(rank), ExchangeTable.flagBytes(sizes.blocks()), false));
         }
-    }
-
-    private List<ExchangeTable.Share> shares(DirectExchange exchange, int rank, boolean mean, int elementBytes) {
-        List<ExchangeTable.Share> shares = new ArrayList<>();
-        for (DirectExchange.Share share : exchange.shares()) {
-            if (share.rank() == rank) {
-                List<ExchangeTable.Place> sources = places(exchange.schedule(), share.sources().stream());
-                // Each rank stores to the ranks behind it first, so that not all store to one.
-                List<ExchangeTable.Place> targets = places(
-                        exchange.schedule(),
-                        share.targets().stream()
-                                .sorted((one, other) -> Integer.compare(behind(rank, one), behind(rank, other))));
-                shares.add(new ExchangeTable.Share(
-                        sources, targets, mean ? ranks.size() : 1, share.bytes() / elementBytes));
-            }
-        }
-        return shares;
-    }
-
-    private int behind(int rank, Location target) {
-        return Math.floorMod(target.rank() - rank - 1, ranks.size());
-    }
-
-    private static List<ExchangeTable.Place> places(Schedule schedule, Stream<Location> locations) {
-        return locations
-                .map(schedule::inBuffers)
-                .map(location -> new ExchangeTable.Place(
-                        location.space() == Space.INPUT ? location.rank() : Kernel.Program.MOST_RANKS + location.rank(),
-                        location.offset()))
-                .toList();
     }
 
     private Map<BufferAccess.Use, Long> uses(DirectExchange exchange) {

@@ -38,6 +38,9 @@ final class ExchangePtx {
 
     ExchangePtx(ExchangeKernel kernel) {
         this.kernel = kernel;
+        if (kernel.multicast()) {
+            text.require("8.2", 90);
+        }
         text.shared(BUFFERS, 8 * Kernel.Program.BUFFERS);
         text.shared(PLACES, 8 * 2 * Kernel.Program.MOST_RANKS);
         text.shared(STOP, 4);
@@ -76,7 +79,9 @@ final class ExchangePtx {
         text.emit("bar.sync 0");
         text.branchIf(test("setp.ge.u32", block, word("ld.global.u32", "[" + table + "]")), over);
         text.scope(() -> meet(0));
+        orderAliases();
         text.scope(this::exchange);
+        orderAliases();
         text.scope(() -> meet(1));
         text.place(over);
         text.branchIf(test("setp.eq.u64", call, 0), end);
@@ -96,6 +101,13 @@ final class ExchangePtx {
             parameters.add(".param .u64 buffer" + buffer);
         }
         return text.module(kernel.name(), ".maxntid " + ExchangeKernel.THREADS + ", 1, 1\n.minnctapersm 1", parameters);
+    }
+
+    /** The memory behind a multicast address has other addresses, which accesses before and behind the exchange use. */
+    private void orderAliases() {
+        if (kernel.multicast()) {
+            text.emit("fence.proxy.alias");
+        }
     }
 
     /** Finds the table and the flags' values of a call. */

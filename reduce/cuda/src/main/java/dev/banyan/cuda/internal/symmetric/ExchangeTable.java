@@ -12,7 +12,7 @@ import java.util.List;
  *   0 u32 blocks, u32 ranks, u64 address of the done counter (u32, 0 at first)
  *  16 u64 address of this rank's flags, u32 rank, u32 number of shares
  *  32 for each rank, up to 16: u64 address of its flags
- * 160 the shares: u32 sources, u32 targets, u32 divisor, u32 0, u64 elements, u64 0,
+ * 160 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
  *     for each source and then each target: u32 buffer, u32 0, u64 offset in bytes
  * </pre>
  *
@@ -32,6 +32,8 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
     static final int SHARE_BYTES = 32;
     static final int PLACE_BYTES = 16;
     static final int FLAG_BYTES = 128;
+    /** Kernels take so many bytes at once. */
+    static final int WORD_BYTES = 16;
 
     /**
      * A place in a buffer.
@@ -41,8 +43,17 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
      */
     record Place(int buffer, long offset) {}
 
-    /** Elements that a rank combines; the result is divided by the divisor. */
-    record Share(List<Place> sources, List<Place> targets, int divisor, long elements) {
+    /**
+     * Elements that a rank combines; the result is divided by the divisor.
+     *
+     * @param kind 0, or a sum of {@link #COMBINED} and {@link #TO_ALL}, for multiples of 16 bytes in aligned places
+     */
+    record Share(List<Place> sources, List<Place> targets, int divisor, int kind, long elements) {
+        /** The only source is a multicast address. */
+        static final int COMBINED = 1;
+        /** The only target is a multicast address. */
+        static final int TO_ALL = 2;
+
         private int bytes() {
             return SHARE_BYTES + PLACE_BYTES * (sources.size() + targets.size());
         }
@@ -70,7 +81,10 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
         table.position(FIRST_SHARE);
         for (Share share : shares) {
             table.putInt(share.sources().size()).putInt(share.targets().size());
-            table.putInt(share.divisor()).putInt(0).putLong(share.elements()).putLong(0);
+            table.putInt(share.divisor())
+                    .putInt(share.kind())
+                    .putLong(share.elements())
+                    .putLong(0);
             share.sources().forEach(place -> put(table, place));
             share.targets().forEach(place -> put(table, place));
         }

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -29,9 +30,23 @@ class ExchangeKernelTest {
     void sumsCompileFor(int architecture) {
         check(PtxCompiler.compile(
                 Stream.of(Element.F32, Element.BF16, Element.I8)
-                        .<Kernel>map(element -> new ExchangeKernel(ReduceOp.SUM, element))
+                        .<Kernel>map(element -> new ExchangeKernel(ReduceOp.SUM, element, false))
                         .toList(),
                 architecture));
+    }
+
+    /** JCuda's compiler does not know these instructions. */
+    @Test
+    void multicastsCompileByPtxas() throws IOException {
+        Optional<Path> ptxas = PtxCompiler.ptxas();
+        if (ptxas.isPresent()) {
+            check(PtxCompiler.compile(
+                    ptxas.get(),
+                    Stream.of(Element.F32, Element.BF16, Element.I64)
+                            .<Kernel>map(element -> new ExchangeKernel(ReduceOp.SUM, element, true))
+                            .toList(),
+                    90));
+        }
     }
 
     @Tag("soak")
@@ -40,7 +55,10 @@ class ExchangeKernelTest {
     void allCompileByPtxasFor(int architecture) throws IOException {
         Optional<Path> ptxas = PtxCompiler.ptxas();
         if (ptxas.isPresent()) {
-            check(PtxCompiler.compile(ptxas.get(), all(), architecture));
+            check(PtxCompiler.compile(ptxas.get(), all(false), architecture));
+            if (architecture >= 90) {
+                check(PtxCompiler.compile(ptxas.get(), all(true), architecture));
+            }
         }
     }
 
@@ -48,7 +66,7 @@ class ExchangeKernelTest {
     @ParameterizedTest
     @ValueSource(ints = {70, 80, 90})
     void allCompileFor(int architecture) {
-        check(PtxCompiler.compile(all(), architecture));
+        check(PtxCompiler.compile(all(false), architecture));
     }
 
     private static void check(Map<String, PtxCompiler.Compiled> compiled) {
@@ -59,12 +77,12 @@ class ExchangeKernelTest {
         });
     }
 
-    private static List<Kernel> all() {
+    private static List<Kernel> all(boolean multicast) {
         return Stream.of(Element.values())
                 .filter(element -> element != Element.I128)
                 .flatMap(element -> Stream.of(ReduceOp.values())
                         .filter(op -> op != ReduceOp.AVG)
-                        .<Kernel>map(op -> new ExchangeKernel(op, element)))
+                        .<Kernel>map(op -> new ExchangeKernel(op, element, multicast)))
                 .toList();
     }
 }

@@ -68,8 +68,8 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
     }
 
     /**
-     * Returns a schedule in this form, or nothing if some result needs partial results of other ranks, or overwrites
-     * the input of another share.
+     * Returns a schedule in this form, or nothing if some result needs partial results of other ranks, is relayed by a
+     * rank, or overwrites the input of another share.
      *
      * @param schedule a schedule that {@link dev.banyan.schedule.ScheduleVerifier} has proved
      */
@@ -121,15 +121,47 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
     }
 
     /**
-     * Returns a schedule in this form, if that takes less time than a device program.
+     * Returns whether a schedule has so much data that an exchange could take less time than a device program.
      *
      * @param sizes by which programs are cut: what these carry in lines takes less time
      */
-    public static Optional<DirectExchange> of(Schedule schedule, ProgramSizes sizes) {
-        long bytes = schedule.collective().inputElements(schedule.count(), schedule.ranks()) * schedule.elementBytes();
-        return schedule.ranks() > 1 && bytes > sizes.lowLatencyBytes() && bytes <= MOST_BYTES
-                ? of(schedule)
-                : Optional.empty();
+    public static boolean isLongEnough(Schedule schedule, ProgramSizes sizes) {
+        return schedule.ranks() > 1 && bytes(schedule) > sizes.lowLatencyBytes();
+    }
+
+    /** Returns whether it has so little that it takes less time even where the switch takes no part. */
+    public static boolean isShortEnough(Schedule schedule) {
+        return bytes(schedule) <= MOST_BYTES;
+    }
+
+    /** Returns whether a share combines what is in the same place of all ranks, as a switch may do for it. */
+    public boolean loadsFromAll(Share share) {
+        return share.sources().size() > 1 && isOnAll(share.sources());
+    }
+
+    /** Returns whether a share has its result in the same place of all ranks, to which a switch may copy it. */
+    public boolean storesToAll(Share share) {
+        List<Location> places = new ArrayList<>(share.targets());
+        if (share.sources().size() == 1) {
+            // In place, the source is where the result is to be.
+            places.addFirst(share.sources().getFirst());
+        }
+        return isOnAll(share.targets()) || isOnAll(places);
+    }
+
+    private boolean isOnAll(List<Location> places) {
+        Location first = schedule.inBuffers(places.getFirst());
+        long ranks = places.stream()
+                .map(schedule::inBuffers)
+                .filter(place -> place.space() == first.space() && place.offset() == first.offset())
+                .map(Location::rank)
+                .distinct()
+                .count();
+        return places.size() == ranks && ranks == schedule.ranks();
+    }
+
+    private static long bytes(Schedule schedule) {
+        return schedule.collective().inputElements(schedule.count(), schedule.ranks()) * schedule.elementBytes();
     }
 
     /** Joins shares that follow each other in memory. */
@@ -194,7 +226,9 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
                     .toList();
             if (!step.reduces()) {
                 Integer known = results.get(schedule.inBuffers(from.getFirst()));
-                if (known != null && step.target().space() == Space.OUTPUT) {
+                if (known != null
+                        && step.target().space() == Space.OUTPUT
+                        && ranks.get(known) == from.getFirst().rank()) {
                     add(known, step.target());
                     return true;
                 }

@@ -84,7 +84,14 @@ class DirectExchangeTest {
 
     @ParameterizedTest
     @ValueSource(ints = {3, 8})
-    void ringsNeedPartialResults(int n) {
+    void ringsNeedOtherRanks(int n) {
+        CollectiveAlgorithm ring = new RingAlgorithm(IntStream.range(0, n).toArray());
+        for (Collective collective : Collective.values()) {
+            int root = collective.hasRoot() ? 0 : -1;
+            assertThat(DirectExchange.of(
+                            ring.schedule(new CollectiveRequest(collective, root, 1000, 4, true, 1 << 20))))
+                    .isEmpty();
+        }
         assertThat(DirectExchange.of(new RingAlgorithm(IntStream.range(0, n).toArray()).schedule(request(false))))
                 .isEmpty();
         assertThat(DirectExchange.of(new StarAlgorithm(n).schedule(request(true))))
