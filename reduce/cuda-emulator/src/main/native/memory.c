@@ -806,13 +806,6 @@ static CUresult check_multicast(const MulticastProperties *properties) {
     return OK;
 }
 
-API CUresult cuMulticastGetGranularity(size_t *bytes, const MulticastProperties *properties, int option) {
-    ENTER();
-    CHECK(bytes && properties && (option == 0 || option == 1), INVALID_VALUE);
-    *bytes = GRANULARITY;
-    LEAVE(OK);
-}
-
 API CUresult cuMulticastCreate(Handle *handle, const MulticastProperties *properties) {
     ENTER();
     TRY(check_multicast(properties));

@@ -41,6 +41,8 @@ class ArchitectureTest {
                             "internal.memory",
                             "internal.peer",
                             "internal.launch"),
+            "internal.symmetric",
+                    Set.of("internal.ptx", "internal.driver", "internal.memory", "internal.peer", "internal.program"),
             "internal.nccl",
                     Set.of("type", "internal.driver", "internal.memory", "internal.launch", "internal.program"));
 

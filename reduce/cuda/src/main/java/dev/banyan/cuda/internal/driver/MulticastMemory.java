@@ -1,15 +1,19 @@
 package dev.banyan.cuda.internal.driver;
 
+import dev.banyan.cuda.type.CudaException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntSupplier;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Addresses that stand for equally long memory of several devices: the switch between them stores to all of it, and adds
@@ -17,26 +21,38 @@ import jcuda.driver.JCudaDriver;
  * CUDA 12.1 or later.
  */
 public final class MulticastMemory {
+    private static final Logger LOG = LoggerFactory.getLogger(MulticastMemory.class);
     private static final int MULTICAST_SUPPORTED = 132;
 
     private final DeviceAddress address = new DeviceAddress();
     /** Undo what was done; the last is first. */
     private final Deque<IntSupplier> undoing = new ArrayDeque<>();
 
-    /**
-     * Makes the addresses.
-     *
-     * @param devices all devices
-     * @param parts memory of each device, of one length
-     * @throws dev.banyan.cuda.type.CudaException if the driver refuses that
-     */
-    public MulticastMemory(List<CudaDevice> devices, List<MappedMemory> parts) {
+    private MulticastMemory(List<CudaDevice> devices, List<MappedMemory> parts) {
         long bytes = parts.getFirst().bytes();
         try (Arena arena = Arena.ofConfined()) {
             make(devices, parts, bytes, arena);
         } catch (Throwable e) {
             int _ = free();
             throw e;
+        }
+    }
+
+    /**
+     * Makes addresses; none, with a warning, where the driver refuses that.
+     *
+     * @param devices all devices
+     * @param parts memory of each device, of one length
+     */
+    public static Optional<MulticastMemory> of(List<CudaDevice> devices, List<MappedMemory> parts) {
+        try {
+            return Optional.of(new MulticastMemory(devices, parts));
+        } catch (CudaException e) {
+            LOG.warn(
+                    "the switch between the GPUs does not add up for kernels, which do it themselves: {}; see that the"
+                            + " fabric manager runs",
+                    e.getMessage());
+            return Optional.empty();
         }
     }
 
@@ -70,9 +86,12 @@ public final class MulticastMemory {
         Cuda.check(DriverCalls.call(function, arguments), function);
     }
 
-    /** Returns whether the driver says that a device can take part. */
+    /** Returns whether the driver says that a device can take part; an older one does not know the attribute. */
     public static boolean isSupported(CudaDevice device) {
-        return device.attribute(MULTICAST_SUPPORTED) != 0;
+        int[] supported = new int[1];
+        return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device.handle())
+                        == CUresult.CUDA_SUCCESS
+                && supported[0] != 0;
     }
 
     public long address() {

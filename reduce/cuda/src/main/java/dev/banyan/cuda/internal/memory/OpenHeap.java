@@ -3,7 +3,6 @@ package dev.banyan.cuda.internal.memory;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.MappedMemory;
 import dev.banyan.cuda.internal.driver.MulticastMemory;
-import dev.banyan.cuda.type.CudaException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -15,8 +14,6 @@ import java.util.Objects;
 import java.util.TreeMap;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Memory of devices that is open to all of them. A mapping has at least 2 MiB, so that shorter pieces share one, each
@@ -28,7 +25,6 @@ import org.slf4j.LoggerFactory;
  * <p>Safe for use from any thread.
  */
 final class OpenHeap {
-    private static final Logger LOG = LoggerFactory.getLogger(OpenHeap.class);
     private static final long LONGEST_SHARED = 1 << 20;
     private static final long SHORTEST = 512;
 
@@ -91,26 +87,15 @@ final class OpenHeap {
         group.parts.put(device, mapping);
         parts.put(mapping.address().value(), new Part(group, device, mapping));
         if (multicasts && group.parts.size() == devices.size()) {
-            group.multicast = multicast(group);
+            group.multicast = MulticastMemory.of(
+                            devices,
+                            devices.stream()
+                                    .map(one -> Objects.requireNonNull(group.parts.get(one)))
+                                    .toList())
+                    .orElse(null);
+            multicasts = group.multicast != null;
         }
         return mapping;
-    }
-
-    private @Nullable MulticastMemory multicast(Group group) {
-        try {
-            return new MulticastMemory(
-                    devices,
-                    devices.stream()
-                            .map(device -> Objects.requireNonNull(group.parts.get(device)))
-                            .toList());
-        } catch (CudaException e) {
-            multicasts = false;
-            LOG.warn(
-                    "the switch between the GPUs does not add up for kernels, which do it themselves: {}; see that the"
-                            + " fabric manager runs",
-                    e.getMessage());
-            return null;
-        }
     }
 
     /** Returns the multicast address of memory that lies in the same place on all devices, or 0. */
