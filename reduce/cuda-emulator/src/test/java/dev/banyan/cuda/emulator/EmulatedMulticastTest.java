@@ -133,11 +133,11 @@ class EmulatedMulticastTest {
         Joined joined = joined();
         enter(0);
         ok(run("""
-                multimem.ld_reduce.weak.global.add.v4.f32 {%r0, %r1, %r2, %r3}, [%rd0];
-                multimem.st.weak.global.v4.f32 [%rd0+16], {%r0, %r1, %r2, %r3};
-                multimem.ld_reduce.weak.global.max.s32 %r4, [%rd0+64];
-                multimem.st.weak.global.b32 [%rd0+32], %r4;\
-                """, joined.address(), joined.address()));
+            multimem.ld_reduce.weak.global.add.v4.f32 {%r0, %r1, %r2, %r3}, [%rd0];
+            multimem.st.weak.global.v4.f32 [%rd0+16], {%r0, %r1, %r2, %r3};
+            multimem.ld_reduce.weak.global.max.s32 %r4, [%rd0+64];
+            multimem.st.weak.global.b32 [%rd0+32], %r4;\
+            """, joined.address(), joined.address()));
         for (CUdeviceptr part : joined.parts()) {
             int[] values = ints(part, 12);
             assertThat(Arrays.copyOfRange(values, 4, 8)).containsOnly(Float.floatToIntBits(3));
@@ -158,9 +158,9 @@ class EmulatedMulticastTest {
         }
         enter(1);
         ok(run("""
-                multimem.ld_reduce.weak.global.add.acc::f32.v4.f16x2 {%r0, %r1, %r2, %r3}, [%rd0];
-                st.global.v4.u32 [%rd1], {%r0, %r1, %r2, %r3};\
-                """, joined.address(), joined.parts().get(1)));
+            multimem.ld_reduce.weak.global.add.acc::f32.v4.f16x2 {%r0, %r1, %r2, %r3}, [%rd0];
+            st.global.v4.u32 [%rd1], {%r0, %r1, %r2, %r3};\
+            """, joined.address(), joined.parts().get(1)));
         assertThat(ints(joined.parts().get(1), 4)).containsOnly(0x3c013c01);
     }
 
