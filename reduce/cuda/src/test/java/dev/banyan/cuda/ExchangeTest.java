@@ -174,7 +174,7 @@ class ExchangeTest {
                         1));
     }
 
-    /** Of types and operations that the switch knows; elements behind the last 16 bytes, too. */
+    /** The switch takes the types and operations that it knows; elements behind the last 16 bytes go without it. */
     @ParameterizedTest
     @ValueSource(ints = {2, 5})
     void theSwitchCombinesAndCopies(int ranks) {

@@ -18,9 +18,7 @@ final class ExchangeShares {
     private final int ranks;
     private final int divisor;
     private final int elementBytes;
-    /** Whether the switch stores to all ranks, and whether it combines. */
     private final boolean multicasts;
-
     private final boolean combines;
     private final Set<Space> multicast = EnumSet.noneOf(Space.class);
 
