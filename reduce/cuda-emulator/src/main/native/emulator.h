@@ -37,7 +37,7 @@ enum {
     LAUNCH_TIMEOUT = 702, PEER_ACCESS_ALREADY_ENABLED = 704,
     PEER_ACCESS_NOT_ENABLED = 705, PRIMARY_CONTEXT_ACTIVE = 708, CONTEXT_IS_DESTROYED = 709, TOO_MANY_PEERS = 711,
     HOST_MEMORY_ALREADY_REGISTERED = 712, HOST_MEMORY_NOT_REGISTERED = 713, MISALIGNED_ADDRESS = 716,
-    LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
+    LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, SYSTEM_NOT_READY = 802, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
     CAPTURE_MERGE = 902, CAPTURE_UNMATCHED = 903, CAPTURE_UNJOINED = 904, CAPTURE_ISOLATION = 905,
     CAPTURE_IMPLICIT = 906, CAPTURED_EVENT = 907, CAPTURE_WRONG_THREAD = 908, UNKNOWN = 999
 };
@@ -46,7 +46,7 @@ enum { MOST_DEVICES = 32, MOST_MULTIPROCESSORS = 160, PARAMETER_BYTES = 4096 };
 
 /* ---- Objects behind handles ---- */
 
-typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL, BACKING } Kind;
+typedef enum { CONTEXT = 1, STREAM, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXEC, POOL, BACKING, MULTICAST } Kind;
 
 typedef struct {
     Kind kind;
@@ -204,6 +204,7 @@ struct Op {
 typedef struct {
     pthread_mutex_t lock;
     int initialized, driver_version, strict, free_waits, workers, devices;
+    int multicast; /* 0 without, 1 with switches that reduce, 2 if their fabric manager does not run */
     int enables_wait; /* cuCtxEnablePeerAccess waits for the work of both contexts */
     int patience; /* in seconds, after which a call that waits gives up; 0 for none */
     double timer_ahead; /* us by which the clocks of kernels are ahead */
@@ -328,6 +329,9 @@ CUresult pin(const Range *ranges, int count, const char *what);
 void unpin(const Range *ranges, int count);
 void release_memory(Context *context);
 void free_pool(Object *object);
+void free_multicast(Object *object);
+/* The places of a multicast address on all its devices; returns their number, or 0 and why it has none. */
+int multicast_places(const Context *context, CUdeviceptr at, uint64_t bytes, CUdeviceptr *places, const char **why);
 void free_backing(Object *object);
 int64_t count_memory(const char *what);
 /* Whether memory of another process is, or was, mapped here: kernels may wait for those of other processes. */

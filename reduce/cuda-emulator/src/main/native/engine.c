@@ -962,6 +962,7 @@ void free_object(Object *object) {
         case EXEC: free_exec((Exec *)object); break;
         case POOL: free_pool(object); break;
         case BACKING: free_backing(object); break;
+        case MULTICAST: free_multicast(object); break;
         case CONTEXT: case FUNCTION: case NODE: break; /* they end with others */
     }
 }

@@ -60,7 +60,7 @@ static void split_group(Warp *warp) {
 /* An access to a peer's memory. Returns whether it gets there. */
 static int cross(Warp *warp, const Instruction *in, int peer, int lane) {
     Run *run = warp->run;
-    int is_load = in->run == load, from = is_load ? peer : run->context->index, to = is_load ? run->context->index : peer;
+    int is_load = in->run == load || in->run == load_all, from = is_load ? peer : run->context->index, to = is_load ? run->context->index : peer;
     run->corrupts |= emu.device[from].corrupt[to];
     if (!emu.device[from].stall[to] || run->is_released) return 1;
     run->is_held_up = warp->yields = 1;
@@ -299,6 +299,90 @@ void update(Warp *warp, const Instruction *in) {
         }
         if (in->gives) set_register(warp, in->to[0], in->bytes, l, old);
     }
+}
+
+/* The places behind a multicast address of a lane, each of which the access may touch; 0 where it faults or is held up. */
+static int all_places(Warp *warp, const Instruction *in, int lane, unsigned char **parts) {
+    unsigned whole = in->bytes * in->vector;
+    CUdeviceptr places[MOST_DEVICES], at = address(warp, in, lane);
+    const char *why;
+    if (at % whole) {
+        fault(warp, in, MISALIGNED_ADDRESS, lane, "an access of %u bytes at 0x%llx is misaligned", whole, (unsigned long long)at);
+        return 0;
+    }
+    int number = multicast_places(warp->run->context, at, whole, places, &why);
+    if (!number) fault(warp, in, ILLEGAL_ADDRESS, lane, "0x%llx, %u bytes, %s", (unsigned long long)at, whole, why);
+    for (int d = 0; d < number; d++) {
+        parts[d] = resolve(warp, in, places[d], whole, whole, lane);
+        if (!parts[d]) return 0;
+    }
+    return number;
+}
+
+/* The sums of one element, or of a pair of short ones, with as many bits as the switch keeps. */
+static uint64_t combined(const Instruction *in, const uint64_t *values, int number) {
+    if (in->elements == INTEGERS) {
+        uint64_t result = values[0];
+        for (int d = 1; d < number; d++) result = updated(in, result, values[d], 0);
+        return result;
+    }
+    if (in->elements == FLOATS) {
+        float sum = 0, next;
+        for (int d = 0; d < number; d++) {
+            memcpy(&next, &values[d], sizeof next);
+            sum = d ? sum + next : next;
+        }
+        uint32_t bits;
+        memcpy(&bits, &sum, sizeof bits);
+        return bits;
+    }
+    float low = wide_half((uint16_t)values[0], in->elements), high = wide_half((uint16_t)(values[0] >> 16), in->elements);
+    for (int d = 1; d < number; d++) {
+        low += wide_half((uint16_t)values[d], in->elements);
+        high += wide_half((uint16_t)(values[d] >> 16), in->elements);
+    }
+    return rounded_half(low, in->elements) | (uint64_t)rounded_half(high, in->elements) << 16;
+}
+
+void load_all(Warp *warp, const Instruction *in) {
+    EACH_LANE(l) {
+        unsigned char *parts[MOST_DEVICES];
+        int number = all_places(warp, in, l, parts);
+        if (!number) return;
+        for (int v = 0; v < in->vector; v++) {
+            uint64_t values[MOST_DEVICES] = {0};
+            for (int d = 0; d < number; d++) {
+                unsigned char *part = parts[d] + in->bytes * v;
+                values[d] = warp->run->threads ? interleaved_load(warp, in, l, part) : read_bytes(part, in->bytes, 0);
+            }
+            set_register(warp, in->to[v], in->register_bytes, l, extended(combined(in, values, number), in->bytes, in->is_signed));
+        }
+    }
+}
+
+void store_all(Warp *warp, const Instruction *in) {
+    warp->run->wrote = 1;
+    EACH_LANE(l) {
+        unsigned char *parts[MOST_DEVICES];
+        int number = all_places(warp, in, l, parts);
+        if (!number) return;
+        for (int v = 0; v < in->vector; v++) {
+            uint64_t value = register_value(warp, in->from[v + 1], in->register_bytes, l);
+            if (warp->run->corrupts) value ^= 0x10;
+            warp->run->corrupts = 0;
+            for (int d = 0; d < number; d++) {
+                unsigned char *part = parts[d] + in->bytes * v;
+                if (warp->run->threads) interleaved_store(warp, in, l, part, value);
+                else write_bytes(part, in->bytes, value, 0);
+            }
+        }
+    }
+}
+
+/* Accesses by several addresses of one byte are seen as such all the same. */
+void fence_proxy(Warp *warp, const Instruction *in) {
+    (void)warp;
+    (void)in;
 }
 
 void load_parameter(Warp *warp, const Instruction *in) {

@@ -193,6 +193,7 @@ static int command(const char *line) {
              || !strcmp(word, "multiprocessors") || !strcmp(word, "lose")) return device_setting(word, w[0], w[1], w[2], text);
     else if (!strcmp(word, "driver")) emu.driver_version = number;
     else if (!strcmp(word, "staging")) emu.strict = !strcmp(w[0], "refused");
+    else if (!strcmp(word, "multicast")) emu.multicast = !strcmp(w[0], "on") ? 1 : !strcmp(w[0], "unready") ? 2 : 0;
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
     else if (!strcmp(word, "allocations")) emu.coupled = !strcmp(w[0], "coupled");
     else if (!strcmp(word, "enables")) emu.enables_wait = !strcmp(w[0], "wait");
@@ -237,6 +238,7 @@ static void describe(void) {
     emu.driver_version = 12060;
     emu.strict = 1;
     emu.free_waits = 1;
+    emu.multicast = 0;
     emu.enables_wait = 0;
     emu.workers = 4;
     emu.shuffle = 0;
@@ -665,6 +667,7 @@ static int attribute(const Device *device, int which) {
         case 97: return most_shared_bytes(device); /* of a block that opts in */
         case 106: return whole_room(device).blocks;
         case 115: return 1; /* memory pools */
+        case 132: return emu.multicast && device->major >= 9; /* multicast objects */
         default: return 0;
     }
 }

@@ -30,6 +30,26 @@ typedef struct {
     int refs; /* its handle and its mappings */
 } Backing;
 
+/* Memory of a device that a multicast object has at an offset, by the address where it is mapped. */
+typedef struct Binding {
+    int device;
+    uint64_t offset, bytes;
+    CUdeviceptr at;
+    struct Binding *next;
+} Binding;
+
+typedef struct Multicast {
+    Object object;
+    int devices, added; /* that it is for, that were added */
+    unsigned char has[MOST_DEVICES];
+    uint64_t bytes;
+    Binding *bindings;
+    int refs; /* its handle and its mappings */
+    struct Multicast *next;
+} Multicast;
+
+static Multicast *multicasts;
+
 typedef struct {
     CUdeviceptr at;
     uint64_t bytes;
@@ -43,6 +63,7 @@ typedef struct {
     Shadows *shadows; /* of its bytes, while a seed interleaves what runs */
     Pool *pool; /* that it is of, or NULL */
     Backing *backing; /* that is mapped here, or NULL */
+    Multicast *multicast; /* that is mapped here, or NULL */
     unsigned char access[MOST_DEVICES]; /* of a mapping, or of memory of another process */
     int exported; /* the file that other processes map, or 0 */
     void *imported; /* where memory of another process is mapped with its guard zones, or NULL */
@@ -124,6 +145,23 @@ static void drop_backing(Backing *backing) {
 
 void free_backing(Object *object) { drop_backing((Backing *)object); }
 
+static void drop_multicast(Multicast *multicast) {
+    if (--multicast->refs) return;
+    for (Multicast **place = &multicasts; *place; place = &(*place)->next) {
+        if (*place != multicast) continue;
+        *place = multicast->next;
+        break;
+    }
+    while (multicast->bindings) {
+        Binding *binding = multicast->bindings;
+        multicast->bindings = binding->next;
+        free(binding);
+    }
+    free(multicast);
+}
+
+void free_multicast(Object *object) { drop_multicast((Multicast *)object); }
+
 /* Gives an allocation that others may have mapped pages of its own, as free expects. */
 static void take_back(const Memory *memory) {
     void *at = memory->raw;
@@ -139,6 +177,8 @@ static void discard(Memory *memory) {
         void *at = (void *)memory->at;
         if (mmap(at, memory->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != at) abort();
         drop_backing(memory->backing);
+    } else if (memory->multicast) {
+        drop_multicast(memory->multicast);
     } else if (memory->imported) {
         munmap(memory->imported, memory->imported_bytes);
     } else if (memory->place == ON_DEVICE) {
@@ -220,7 +260,7 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
 static CUresult free_at(CUdeviceptr at, Place place) {
     if (!at) return OK;
     Memory *memory = find(at);
-    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->imported) {
+    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->multicast || memory->imported) {
         problem("0x%llx is freed, but no such memory is allocated", (unsigned long long)at);
         return INVALID_VALUE;
     }
@@ -248,7 +288,7 @@ static CUresult free_at(CUdeviceptr at, Place place) {
  */
 static int accessible(const Context *context, const Memory *memory) {
     if (memory->place != ON_DEVICE) return 1;
-    if (memory->backing || memory->imported) return memory->access[context->index] == READ_WRITE;
+    if (memory->backing || memory->multicast || memory->imported) return memory->access[context->index] == READ_WRITE;
     if (memory->pool) return memory->pool->access[context->index] == READ_WRITE;
     return may_access(context, memory->context);
 }
@@ -610,9 +650,10 @@ API CUresult cuMemCreate(Handle *handle, size_t bytes, const Properties *propert
 /* Mappings keep the memory. */
 API CUresult cuMemRelease(Handle handle) {
     ENTER();
-    Backing *backing = find_object(handle, BACKING);
-    CHECK(backing, INVALID_VALUE);
-    free_object(&backing->object);
+    Object *object = find_object(handle, BACKING);
+    if (!object) object = find_object(handle, MULTICAST);
+    CHECK(object, INVALID_VALUE);
+    free_object(object);
     LEAVE(OK);
 }
 
@@ -658,10 +699,26 @@ static Context *nobody_on(int device) {
     return &nobody[device];
 }
 
+/* Nothing lies at the addresses themselves. */
+static CUresult map_multicast(CUdeviceptr at, uint64_t bytes, uint64_t offset, Multicast *multicast) {
+    const Reservation *reservation = reservation_of(at);
+    if (!reservation || at % GRANULARITY || offset || bytes != multicast->bytes || multicast->added < multicast->devices
+        || bytes > reservation->bytes - (at - reservation->at) || is_mapped_within(at, bytes)) return INVALID_VALUE;
+    int first = 0;
+    while (!multicast->has[first]) first++;
+    Memory *memory = calloc(1, sizeof *memory);
+    *memory = (Memory){.at = at, .bytes = bytes, .context = nobody_on(first), .place = ON_DEVICE, .id = next_id++,
+                       .multicast = multicast};
+    multicast->refs++;
+    add(memory);
+    return OK;
+}
+
 API CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, Handle handle, unsigned long long flags) {
     ENTER();
     Backing *backing = find_object(handle, BACKING);
     const Reservation *reservation = reservation_of(at);
+    if (!backing && find_object(handle, MULTICAST)) LEAVE(map_multicast(at, bytes, offset, find_object(handle, MULTICAST)));
     CHECK(backing && reservation && bytes && !flags, INVALID_VALUE);
     CHECK(at % GRANULARITY == 0 && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0, INVALID_VALUE);
     CHECK(offset <= backing->bytes && bytes <= backing->bytes - offset, INVALID_VALUE);
@@ -681,10 +738,19 @@ static int is_of_mappings(CUdeviceptr at, uint64_t bytes) {
     CUdeviceptr end = at + bytes;
     while (at < end) {
         const Memory *memory = find(at);
-        if (!memory || !memory->backing || memory->at != at || memory->bytes > end - at) return 0;
+        if (!memory || !(memory->backing || memory->multicast) || memory->at != at || memory->bytes > end - at) return 0;
         at += memory->bytes;
     }
     return bytes > 0;
+}
+
+static int is_bound(CUdeviceptr at) {
+    for (const Multicast *multicast = multicasts; multicast; multicast = multicast->next) {
+        for (const Binding *binding = multicast->bindings; binding; binding = binding->next) {
+            if (binding->at == at) return 1;
+        }
+    }
+    return 0;
 }
 
 API CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
@@ -692,6 +758,7 @@ API CUresult cuMemUnmap(CUdeviceptr at, size_t bytes) {
     CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
     for (CUdeviceptr end = at + bytes; at < end;) {
         Memory *memory = find(at);
+        if (is_bound(at)) problem("0x%llx is unmapped while it is bound to a multicast object", (unsigned long long)at);
         at += memory->bytes;
         memory->ended = 1;
         if (!memory->busy) discard(memory);
@@ -719,6 +786,101 @@ API CUresult cuMemGetAccess(unsigned long long *flags, const Location *location,
     CHECK(location->id >= 0 && location->id < emu.devices, INVALID_DEVICE);
     *flags = memory->access[location->id];
     LEAVE(OK);
+}
+
+/* ---- Multicast objects ---- */
+
+/* CUmulticastObjectProp. */
+typedef struct {
+    unsigned devices;
+    size_t bytes;
+    unsigned long long handle_types, flags;
+} MulticastProperties;
+
+static CUresult check_multicast(const MulticastProperties *properties) {
+    int most = 0;
+    for (int d = 0; d < emu.devices; d++) most += emu.multicast && emu.device[d].major >= 9;
+    if (!most) return NOT_SUPPORTED;
+    if (!properties || properties->devices < 1 || properties->devices > (unsigned)most || !properties->bytes
+        || properties->bytes % GRANULARITY || properties->flags) return INVALID_VALUE;
+    return OK;
+}
+
+API CUresult cuMulticastCreate(Handle *handle, const MulticastProperties *properties) {
+    ENTER();
+    TRY(check_multicast(properties));
+    CHECK(handle, INVALID_VALUE);
+    CHECK(emu.multicast == 1, SYSTEM_NOT_READY);
+    Multicast *multicast = calloc(1, sizeof *multicast);
+    *multicast = (Multicast){.devices = (int)properties->devices, .bytes = properties->bytes, .refs = 1, .next = multicasts};
+    multicasts = multicast;
+    add_object(&multicast->object, MULTICAST);
+    *handle = multicast->object.handle;
+    LEAVE(OK);
+}
+
+API CUresult cuMulticastAddDevice(Handle handle, CUdevice device) {
+    ENTER();
+    Multicast *multicast = find_object(handle, MULTICAST);
+    CHECK(multicast, INVALID_VALUE);
+    CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
+    CHECK(emu.device[device].major >= 9, NOT_SUPPORTED);
+    CHECK(!multicast->has[device] && multicast->added < multicast->devices, INVALID_VALUE);
+    multicast->has[device] = 1;
+    multicast->added++;
+    LEAVE(OK);
+}
+
+API CUresult cuMulticastBindAddr(Handle handle, size_t offset, CUdeviceptr at, size_t bytes, unsigned long long flags) {
+    ENTER();
+    Multicast *multicast = find_object(handle, MULTICAST);
+    const Memory *memory = find(at);
+    CHECK(multicast && memory && memory->backing && memory->at == at && !flags, INVALID_VALUE);
+    CHECK(bytes && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0 && bytes <= memory->bytes, INVALID_VALUE);
+    CHECK(offset <= multicast->bytes && bytes <= multicast->bytes - offset, INVALID_VALUE);
+    int device = memory->context->index;
+    CHECK(multicast->has[device] && multicast->added == multicast->devices, INVALID_VALUE);
+    for (const Binding *other = multicast->bindings; other; other = other->next) {
+        CHECK(other->device != device || other->offset >= offset + bytes || offset >= other->offset + other->bytes, INVALID_VALUE);
+    }
+    Binding *binding = calloc(1, sizeof *binding);
+    *binding = (Binding){device, offset, bytes, at, multicast->bindings};
+    multicast->bindings = binding;
+    LEAVE(OK);
+}
+
+API CUresult cuMulticastUnbind(Handle handle, CUdevice device, size_t offset, size_t bytes) {
+    ENTER();
+    Multicast *multicast = find_object(handle, MULTICAST);
+    CHECK(multicast, INVALID_VALUE);
+    for (Binding **place = &multicast->bindings; *place; place = &(*place)->next) {
+        Binding *found = *place;
+        if (found->device != device || found->offset != offset || found->bytes != bytes) continue;
+        *place = found->next;
+        free(found);
+        LEAVE(OK);
+    }
+    LEAVE(INVALID_VALUE);
+}
+
+int multicast_places(const Context *context, CUdeviceptr at, uint64_t bytes, CUdeviceptr *places, const char **why) {
+    pthread_mutex_lock(&emu.lock);
+    const Memory *memory = find(at);
+    int number = 0;
+    *why = NULL;
+    if (!memory || !memory->multicast) *why = "is no multicast address";
+    else if (bytes > memory->bytes - (at - memory->at)) *why = "leaves its multicast object";
+    else if (!accessible(context, memory)) *why = "is of a multicast object without access for this device";
+    for (int d = 0; d < emu.devices && !*why; d++) {
+        if (!memory->multicast->has[d]) continue;
+        uint64_t offset = at - memory->at;
+        const Binding *binding = memory->multicast->bindings;
+        while (binding && (binding->device != d || offset - binding->offset >= binding->bytes)) binding = binding->next;
+        if (binding) places[number++] = binding->at + (offset - binding->offset);
+        else *why = "is not bound to memory of all devices";
+    }
+    pthread_mutex_unlock(&emu.lock);
+    return *why ? 0 : number;
 }
 
 /* ---- Memory of other processes ---- */
@@ -948,6 +1110,7 @@ CUresult pin(const Range *ranges, int number, const char *what) {
         const char *why = NULL;
         if (range->at % range->align) why = "is misaligned";
         else if (!memory) why = "is not allocated";
+        else if (memory->multicast) why = "is a multicast address";
         else if (!is_whole(range->at, range->bytes)) why = "leaves its allocation";
         if (why) {
             problem("%s: range %d, %llu bytes at 0x%llx, %s", what, pinned, (unsigned long long)range->bytes,
@@ -1002,6 +1165,7 @@ CUresult open_window(const Context *context, CUdeviceptr at, uint64_t bytes, Win
     *why = NULL;
     if (!memory) *why = is_behind_allocation(at) ? "leaves its allocation" : "is not allocated";
     else if (!is_whole(at, bytes)) *why = "leaves its allocation";
+    else if (memory->multicast) *why = "is a multicast address";
     else if (!is_open(context, at, bytes)) *why = "is on a device whose peer access was not enabled";
     else if (memory->place != ON_DEVICE && !(memory->flags & HOST_MAPPED)) *why = "is not mapped";
     if (!*why) {

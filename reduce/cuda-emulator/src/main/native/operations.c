@@ -351,6 +351,12 @@ static uint16_t to_bf16(float value) {
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+float wide_half(uint16_t value, Elements elements) {
+    return elements == HALVES ? f16_values[value] : as_float((uint32_t)value << 16);
+}
+
+uint16_t rounded_half(float value, Elements elements) { return elements == HALVES ? to_f16(value) : to_bf16(value); }
+
 UNARY(f32_of_f16, float, uint16_t, f16_values[a])
 UNARY(f16_of_f32, uint16_t, float, to_f16(a))
 UNARY(f32_of_bf16, float, uint16_t, as_float((uint32_t)a << 16))

@@ -92,7 +92,7 @@ static int is_of_name(char c) { return isalnum((unsigned char)c) || c == '_' || 
 static void take_name(Parser *parser, char *name) {
     skip_blanks(parser);
     size_t length = 0;
-    while (is_of_name(parser->at[length])) length++;
+    while (is_of_name(parser->at[length]) || (parser->at[length] == ':' && parser->at[length + 1] == ':') || (length && parser->at[length] == ':' && parser->at[length - 1] == ':')) length++;
     snprintf(name, NAME_BYTES, "%.*s", (int)length, parser->at);
     if (length >= NAME_BYTES) fail(parser, "the name %s... is too long", name);
     parser->at += length;
@@ -546,6 +546,42 @@ static void read_atomic(Parser *parser, const Statement *statement, Instruction 
     }
 }
 
+/* multimem.ld_reduce.weak.global.add.acc::f32.v4.f16x2 d, [a], or multimem.st.weak.global.v4.f32 [a], b. */
+static void read_multimem(Parser *parser, const Statement *statement, Instruction *in) {
+    int is_load = statement->count > 3 && !strcmp(statement->words[1], "ld_reduce"), is_wide = 0, is_add = 0, found = 0;
+    const char *type = last_word(statement);
+    Statement rest = *statement;
+    rest.count = 1;
+    for (int w = 2; w < statement->count - 1; w++) {
+        const char *word = statement->words[w];
+        if (is_load && !strcmp(word, "add")) found = is_add = 1;
+        else if (is_load && (!strcmp(word, "min") || !strcmp(word, "max"))) {
+            in->atomic = *word == 'm' && word[1] == 'i' ? ATOMIC_MIN : ATOMIC_MAX;
+            found = 1;
+        } else if (is_load && !strcmp(word, "acc::f32")) is_wide = 1;
+        else strcpy(rest.words[rest.count++], word);
+    }
+    if (is_add) in->atomic = ATOMIC_ADD;
+    int is_pair = !strcmp(type, "f16x2") || !strcmp(type, "bf16x2");
+    in->elements = !strcmp(type, "f16x2") ? HALVES : !strcmp(type, "bf16x2") ? BRAINS : *type == 'f' ? FLOATS : INTEGERS;
+    strcpy(rest.words[rest.count++], is_pair ? "b32" : type);
+    if (parser->program->target < 90 || parser->program->version < (is_wide ? 82 : 81)) {
+        fail(parser, "%s needs sm_90 and PTX 8.1, or 8.2 with acc::f32", statement->name);
+        return;
+    }
+    if (statement->argument_count != 2 || !read_access(&rest, in) || in->order != WEAK || in->space != GLOBAL || in->bytes < 4
+        || found != is_load || (!is_load && strcmp(statement->words[1], "st")) || is_wide != (is_load && is_pair)
+        || (in->elements != INTEGERS && in->bytes == 8) || (in->elements == INTEGERS && in->vector > 1)
+        || (in->elements != INTEGERS && is_load && !is_add) || (is_load && *type == 'b' && !is_pair)) {
+        unknown(parser, statement);
+        return;
+    }
+    in->is_signed = *type == 's';
+    read_registers(parser, statement, statement->arguments[!is_load], in, is_load);
+    in->run = is_load ? load_all : store_all;
+    read_base(parser, statement, statement->arguments[is_load], in);
+}
+
 static void read_move(Parser *parser, const Statement *statement, Instruction *in) {
     char parts[4][NAME_BYTES];
     const char *to = statement->arguments[0], *from = statement->arguments[1];
@@ -612,6 +648,10 @@ static void read_conversion(Parser *parser, const Statement *statement, Instruct
 }
 
 static void read_fence(Parser *parser, const Statement *statement, Instruction *in) {
+    if (!strcmp(statement->name, "fence.proxy.alias") && !statement->argument_count) {
+        in->run = fence_proxy;
+        return;
+    }
     const char *scope = last_word(statement);
     int is_fence = !strcmp(statement->words[0], "fence");
     if (statement->argument_count || statement->count != (is_fence ? 3 : 2)
@@ -711,6 +751,7 @@ static void read_operation(Parser *parser, const Statement *statement, Instructi
 static void read_instruction(Parser *parser, Statement *statement, Instruction *in) {
     const char *word = statement->words[0];
     if (!strcmp(word, "ld") || !strcmp(word, "st")) read_memory(parser, statement, in, *word == 'l');
+    else if (!strcmp(word, "multimem")) read_multimem(parser, statement, in);
     else if (!strcmp(word, "atom") || !strcmp(word, "red")) read_atomic(parser, statement, in, *word == 'a');
     else if (!strcmp(word, "mov")) read_move(parser, statement, in);
     else if (!strcmp(word, "cvt")) read_conversion(parser, statement, in);
@@ -756,6 +797,7 @@ static void add_instruction(Parser *parser) {
 static int take_label(Parser *parser) {
     const char *at = parser->at;
     while (is_of_name(*at)) at++;
+    if (at[0] == ':' && at[1] == ':') return 0; /* acc::f32 */
     const char *colon = at;
     while (*colon == ' ' || *colon == '\t') colon++;
     if (at == parser->at || *colon != ':' || *parser->at == '.') return 0;

@@ -25,6 +25,9 @@ typedef enum { OF_BLOCK, OF_DEVICE, OF_SYSTEM } Scope;
 
 typedef enum { ATOMIC_ADD, ATOMIC_EXCHANGE, ATOMIC_COMPARE, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_AND, ATOMIC_OR, ATOMIC_INCREMENT } Atomic;
 
+/* The elements of what multimem combines. */
+typedef enum { INTEGERS, FLOATS, HALVES, BRAINS } Elements;
+
 typedef enum { REDUCE_NOTHING, REDUCE_AND, REDUCE_OR } Reduction;
 
 struct Instruction {
@@ -39,6 +42,7 @@ struct Instruction {
     Order order;
     Scope scope;
     Atomic atomic;
+    Elements elements;
     Reduction reduction; /* of predicates, by a barrier */
     unsigned char bytes, is_signed, vector, register_bytes; /* of a memory access; a register may be wider */
     unsigned char narrow; /* the address has 32 bits */
@@ -108,6 +112,9 @@ void copy_2(Warp *, const Instruction *);
 void copy_4(Warp *, const Instruction *);
 void copy_8(Warp *, const Instruction *);
 void copy_predicate(Warp *, const Instruction *);
+/* Between floats of 16 and of 32 bits. */
+float wide_half(uint16_t value, Elements elements);
+uint16_t rounded_half(float value, Elements elements);
 /* Between one wide register and two or four narrow ones. */
 void pack(Warp *, const Instruction *);
 void unpack(Warp *, const Instruction *);
@@ -120,6 +127,10 @@ void load_parameter(Warp *, const Instruction *);
 /* The same by an address in a register, which mov takes of a parameter. */
 void load_parameter_at(Warp *, const Instruction *);
 void update(Warp *, const Instruction *);
+/* By a multicast address, of all its devices. */
+void load_all(Warp *, const Instruction *);
+void store_all(Warp *, const Instruction *);
+void fence_proxy(Warp *, const Instruction *);
 void to_shared(Warp *, const Instruction *);
 void from_shared(Warp *, const Instruction *);
 void branch(Warp *, const Instruction *);

@@ -17,32 +17,38 @@ import java.util.stream.Stream;
 @AnalyzeClasses(packages = "dev.banyan", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
     /** The packages below {@code dev.banyan.cuda}, each with those that it may depend on. */
-    private static final Map<String, Set<String>> CUDA = Map.of(
-            "type", Set.of(),
-            "internal.ptx", Set.of(),
-            "internal.driver", Set.of("type", "internal.ptx"),
-            "internal.memory", Set.of("internal.driver"),
-            "internal.peer", Set.of("type", "internal.ptx", "internal.driver", "internal.memory"),
-            "internal.job", Set.of("type", "internal.driver", "internal.memory", "internal.peer"),
-            "internal.launch", Set.of("type", "internal.driver", "internal.memory", "internal.job"),
-            "internal.graph",
+    private static final Map<String, Set<String>> CUDA = Map.ofEntries(
+            Map.entry("type", Set.of()),
+            Map.entry("internal.ptx", Set.of()),
+            Map.entry("internal.driver", Set.of("type", "internal.ptx")),
+            Map.entry("internal.memory", Set.of("internal.driver")),
+            Map.entry("internal.peer", Set.of("type", "internal.ptx", "internal.driver", "internal.memory")),
+            Map.entry("internal.job", Set.of("type", "internal.driver", "internal.memory", "internal.peer")),
+            Map.entry("internal.launch", Set.of("type", "internal.driver", "internal.memory", "internal.job")),
+            Map.entry(
+                    "internal.graph",
                     Set.of(
                             "type",
                             "internal.ptx",
                             "internal.driver",
                             "internal.memory",
                             "internal.peer",
-                            "internal.launch"),
-            "internal.program",
+                            "internal.launch")),
+            Map.entry(
+                    "internal.program",
                     Set.of(
                             "type",
                             "internal.ptx",
                             "internal.driver",
                             "internal.memory",
                             "internal.peer",
-                            "internal.launch"),
-            "internal.nccl",
-                    Set.of("type", "internal.driver", "internal.memory", "internal.launch", "internal.program"));
+                            "internal.launch")),
+            Map.entry(
+                    "internal.symmetric",
+                    Set.of("internal.ptx", "internal.driver", "internal.memory", "internal.peer", "internal.program")),
+            Map.entry(
+                    "internal.nccl",
+                    Set.of("type", "internal.driver", "internal.memory", "internal.launch", "internal.program")));
 
     @ArchTest
     static final ArchRule packagesHaveNoCycles =

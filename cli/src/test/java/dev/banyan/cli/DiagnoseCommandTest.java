@@ -104,7 +104,7 @@ class DiagnoseCommandTest {
                 .contains("Without reduction in the switches schedules carry at most 257.143 GB/s, which NCCL exceeds,"
                         + " so its switches reduce.")
                 .contains("NCCL takes 6% less than reduction in the switches allows by the model here.")
-                .contains("(78% of the bound without reduction in the switches)");
+                .contains("(110% of the bound without reduction in the switches)");
         Path host = file("host.txt", HEADING + "1073741824,300000\n");
         assertThat(diagnosed("--machine pcie-4 --devices 0,1 --transport host --sweeps " + host))
                 .contains("through the host's memory\n")

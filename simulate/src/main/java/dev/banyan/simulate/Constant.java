@@ -85,7 +85,11 @@ public enum Constant {
     /** Device programs: bytes that a block of 512 threads loads and stores per time, in GB/s. */
     PROGRAM_BLOCK_GBS("program.blockGbs", Range.GBS),
     /** Device programs: fraction of what a copy reaches on a link that stores of a kernel reach. */
-    PROGRAM_STORE_FRACTION("program.storeFraction", Range.FRACTION);
+    PROGRAM_STORE_FRACTION("program.storeFraction", Range.FRACTION),
+    /** Exchanges: fraction of what copies reach on all links at once that loads and stores reach; 0 where not used. */
+    EXCHANGE_LINK_FRACTION("exchange.linkFraction", Range.USE),
+    /** Exchanges by a switch that adds up and copies: fraction of what copies reach; 0 where not used. */
+    EXCHANGE_MULTICAST_FRACTION("exchange.multicastFraction", Range.USE);
 
     private enum Range {
         /** Above 1 is possible where the machine states less than the hardware's peak. */
@@ -155,8 +159,13 @@ public enum Constant {
      */
     boolean isOptional() {
         return switch (this) {
-            case NCCL_NVLS_BASE_US, NCCL_NVLS_FRACTION, NCCL_NVLS_FILL_US, NCCL_SIMPLE_FILL_US, NCCL_LAUNCH_FILL_US ->
-                true;
+            case NCCL_NVLS_BASE_US,
+                    NCCL_NVLS_FRACTION,
+                    NCCL_NVLS_FILL_US,
+                    NCCL_SIMPLE_FILL_US,
+                    NCCL_LAUNCH_FILL_US,
+                    EXCHANGE_LINK_FRACTION,
+                    EXCHANGE_MULTICAST_FRACTION -> true;
             default -> false;
         };
     }

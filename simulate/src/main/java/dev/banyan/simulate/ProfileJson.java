@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Profiles as JSON: {@code {"profile": "name", "constants": {"nvlink.efficiency": {"value": 0.97, "source": "..."},
- * ...}}} with every {@link Constant} by its key; only those of device programs, of NVLS and of
+ * ...}}} with every {@link Constant} by its key; only those of device programs, of exchanges, of NVLS and of
  * NCCL's channels may be missing. A value that
  * nobody measured has a range, {@code "low"} to {@code "high"}. The static methods are safe for use from any thread.
  */

@@ -5,8 +5,10 @@ import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
 import dev.banyan.schedule.internal.program.Channel;
+import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.internal.program.Lane;
 import dev.banyan.schedule.internal.program.ProgramLayout;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
@@ -18,6 +20,7 @@ import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +64,7 @@ public final class ProgramSimulator {
     private final Machine machine;
     private final Wiring wiring;
     private final Profile profile;
+    private final ExchangeModel exchanges;
 
     /**
      * Creates a simulator.
@@ -75,6 +79,7 @@ public final class ProgramSimulator {
         this.machine = Objects.requireNonNull(machine, "machine");
         this.profile = Objects.requireNonNull(profile, "profile");
         wiring = new Wiring(network, links, profile);
+        exchanges = new ExchangeModel(machine, wiring, profile, launchUs());
     }
 
     /**
@@ -114,6 +119,24 @@ public final class ProgramSimulator {
     private boolean isSwitch(int node) {
         int machineNode = wiring.network.node(node).machineNode();
         return machineNode >= 0 && machine.node(machineNode) instanceof Hub hub && hub.kind() != Hub.Kind.CPU_SOCKET;
+    }
+
+    /**
+     * Returns the time of a schedule as an exchange, in us; nothing if it does not run as one.
+     *
+     * @param schedule one that {@linkplain #canRun can run}
+     */
+    public OptionalDouble exchangeUs(Schedule schedule) {
+        if (!exchanges.applies()) {
+            return OptionalDouble.empty();
+        }
+        if (!DirectExchange.isLongEnough(schedule, ProgramSizes.DEFAULT)) {
+            return OptionalDouble.empty();
+        }
+        return DirectExchange.of(schedule).stream()
+                .filter(exchange -> exchanges.multicasts(exchange) || DirectExchange.isShortEnough(schedule))
+                .mapToDouble(exchange -> exchanges.us(exchange, exchanges.multicasts(exchange)))
+                .findAny();
     }
 
     /**

@@ -45,8 +45,7 @@ public final class RangedCosts {
     /** Returns the times that a call of kernels could have; empty where copies carry it out. */
     public Optional<TimeRange> range(PlannedSchedule planned) {
         return usual.program(planned.schedule(), planned.links())
-                .map(layout ->
-                        range(costs -> costs.programSimulator(planned.links()).predictedUs(layout)));
+                .map(layout -> range(costs -> costs.kernelsUs(planned.schedule(), layout, planned.links())));
     }
 
     /** Returns the times that something could have which is predicted by a simulator. */

@@ -124,8 +124,14 @@ public final class SimulatedCosts implements CostModel {
     @Override
     public double predictedUs(Schedule schedule, List<LogicalLink> links) {
         return program(schedule, links)
-                .map(layout -> programSimulator(links).predictedUs(layout))
+                .map(layout -> kernelsUs(schedule, layout, links))
                 .orElseGet(() -> simulator(links).run(schedule).endUs());
+    }
+
+    /** Returns the time of a schedule that runs as a program, or as an exchange where that is what backends take. */
+    double kernelsUs(Schedule schedule, ProgramLayout layout, List<LogicalLink> links) {
+        ProgramSimulator simulator = programSimulator(links);
+        return simulator.exchangeUs(schedule).orElseGet(() -> simulator.predictedUs(layout));
     }
 
     @Override

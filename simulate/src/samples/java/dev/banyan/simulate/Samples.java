@@ -209,6 +209,8 @@ public final class Samples {
                         NCCL_SIMPLE_FRACTION,
                         NCCL_NVLS_FRACTION,
                         HOST_DUPLEX,
+                        EXCHANGE_LINK_FRACTION,
+                        EXCHANGE_MULTICAST_FRACTION,
                         PROGRAM_STORE_FRACTION -> 0.5 + random.nextDouble() / 2;
                 case PCIE_QUEUEING, SOCKET_QUEUEING -> random.nextInt(2) * random.nextDouble();
                 case REDUCE_GBS, PROGRAM_BLOCK_GBS -> 100 + random.nextInt(1000);

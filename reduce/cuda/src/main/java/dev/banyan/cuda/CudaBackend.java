@@ -28,6 +28,7 @@ import dev.banyan.cuda.internal.peer.PeerAccess;
 import dev.banyan.cuda.internal.peer.PeerTrials;
 import dev.banyan.cuda.internal.peer.StoreTrials;
 import dev.banyan.cuda.internal.program.BlockingLaunches;
+import dev.banyan.cuda.internal.program.LaunchPlan;
 import dev.banyan.cuda.internal.program.NoProgramException;
 import dev.banyan.cuda.internal.program.ProgramExecutable;
 import dev.banyan.cuda.internal.program.ProgramGroup;
@@ -37,6 +38,7 @@ import dev.banyan.cuda.internal.program.ProgramPlan;
 import dev.banyan.cuda.internal.program.ProgramPlanner;
 import dev.banyan.cuda.internal.program.SumLauncher;
 import dev.banyan.cuda.internal.program.UpdateLauncher;
+import dev.banyan.cuda.internal.symmetric.ExchangePlanner;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.backend.Backend;
@@ -127,6 +129,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     private final ProgramPieces pieces;
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
+    private final ExchangePlanner exchanges;
     private final LaunchQueue queue;
     private final GraphLauncher graphLauncher;
     private final ProgramLauncher programLauncher;
@@ -184,7 +187,14 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     .toList());
             platform =
                     new Platform("cuda", executor.execution(), jobPeers.models(opened.keySet()), CudaDevices.driver());
-            memory = new DeviceMemory(ranks, lanes, () -> LivingBackends.keepBusy(this));
+            memory = new DeviceMemory(
+                    ranks,
+                    lanes,
+                    () -> LivingBackends.keepBusy(this),
+                    executor != ExecutorChoice.GRAPH
+                            && jobPeers.isAlone()
+                            && StoreTrials.allView(List.copyOf(opened.values()), peerAccess),
+                    tuning.sizes().lowLatencyBytes());
             pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos, clock);
@@ -226,6 +236,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         stores = new StoreTrials(ranks, peerAccess, pieces, timeoutNanos, tuning.triesPeers(), clock);
         programs = new ProgramPlanner(
                 ranks, lanes, jobPeers.isAlone() ? stores : peers::reaches, tuning.sizes(), programMemory);
+        exchanges = new ExchangePlanner(ranks, lanes, stores, pieces, tuning.sizes());
         LivingBackends.add(this);
         if (jobPeers.isAlone() && executor != ExecutorChoice.GRAPH) {
             tryPeers();
@@ -369,6 +380,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
             if (program == null) {
                 plans.askPeers(schedule, type, op);
             }
+            List<LaunchPlan> direct =
+                    program == null || !jobPeers.isAlone() ? List.of() : exchanges.plans(schedule, type, op);
             return queue.add(() -> program == null
                     ? new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op))
                     : new ProgramExecutable(
@@ -376,6 +389,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                             programLauncher,
                             programs,
                             program,
+                            direct,
+                            exchanges::close,
                             ranks.size(),
                             Math.ceilDiv(timeoutNanos, 1_000_000)));
         } catch (CudaException e) {
@@ -522,6 +537,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         results.addAll(memory.free());
         results.addAll(plans.free(sound));
         results.addAll(programs.free(sound));
+        results.addAll(exchanges.free(sound));
         results.addAll(programMemory.free());
         results.addAll(trials.free());
         results.addAll(stores.free());

@@ -20,10 +20,21 @@ final class HostComparison {
     private static final long[] COUNTS = {0, 1, 3, 8, 257, 4099};
 
     private final SplittableRandom random;
+    private final boolean isExact;
 
     /** @param random chooses the bits of the inputs */
     HostComparison(SplittableRandom random) {
+        this(random, false);
+    }
+
+    private HostComparison(SplittableRandom random, boolean isExact) {
         this.random = random;
+        this.isExact = isExact;
+    }
+
+    /** Returns a comparison whose sums of floats are exact in any order. */
+    static HostComparison exact(SplittableRandom random) {
+        return new HostComparison(random, true);
     }
 
     /**
@@ -156,7 +167,20 @@ final class HostComparison {
         for (long at = 0; at < segment.byteSize(); at++) {
             segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
         }
-        if (type.isFloating()) {
+        if (type.isFloating() && isExact) {
+            // Zero or a power of two of either sign, up to 8.
+            for (long at = 0; at + type.bytes() <= segment.byteSize(); at += type.bytes()) {
+                segment.asSlice(at, type.bytes()).fill((byte) 0);
+                int exponent = random.nextInt(5);
+                int high = switch (type) {
+                    case F16 -> exponent == 0 ? 0 : 0x3800 + (exponent << 10);
+                    case F64 -> exponent == 0 ? 0 : 0x3fe0 + (exponent << 4);
+                    default -> exponent == 0 ? 0 : 0x3f00 + (exponent << 7);
+                };
+                segment.set(ValueLayout.JAVA_SHORT_UNALIGNED, at + type.bytes() - 2, (short)
+                        (high | random.nextInt(2) << 15));
+            }
+        } else if (type.isFloating()) {
             int top = type.bytes() - 1;
             for (long at = 0; at + top < segment.byteSize(); at += type.bytes()) {
                 byte high = segment.get(ValueLayout.JAVA_BYTE, at + top);

@@ -11,7 +11,11 @@ final class RandomChoices {
 
     /** The algorithms with which faults are tried. */
     static final List<AlgorithmChoice> FAULTY_ALGORITHMS = List.of(
-            AlgorithmChoice.RING, AlgorithmChoice.STAR, AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.MULTI_TREE);
+            AlgorithmChoice.RING,
+            AlgorithmChoice.STAR,
+            AlgorithmChoice.SINGLE_TREE,
+            AlgorithmChoice.MULTI_TREE,
+            AlgorithmChoice.PACKING);
 
     private RandomChoices() {}
 

@@ -74,6 +74,11 @@ public final class CudaDevices {
                 attribute(CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, from, to));
     }
 
+    /** Returns whether the way from one device to another has atomic operations, as NVLink does. */
+    public static boolean haveAtomics(int from, int to) {
+        return attribute(CUdevice_P2PAttribute.CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, from, to) != 0;
+    }
+
     /** Models of devices with their numbers, e.g. {@code 8 x Tesla V100-SXM2-16GB}. */
     public static String counted(Stream<String> models) {
         return models

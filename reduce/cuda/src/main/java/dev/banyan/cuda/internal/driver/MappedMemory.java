@@ -1,12 +1,8 @@
 package dev.banyan.cuda.internal.driver;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.List;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUdeviceptr;
@@ -54,7 +50,7 @@ public final class MappedMemory {
                     "cuMemAddressReserve" + where);
             Cuda.check(JCudaDriver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap" + where);
             isMapped = true;
-            Cuda.check(setAccess(viewers), "cuMemSetAccess" + where);
+            Cuda.check(setAccess(address.value(), bytes, viewers), "cuMemSetAccess" + where);
         } catch (Throwable e) {
             if (isMapped) {
                 JCudaDriver.cuMemUnmap(address, bytes);
@@ -82,8 +78,8 @@ public final class MappedMemory {
         return bytes;
     }
 
-    /** JCuda's binding of the function passes other locations than it is given. */
-    private int setAccess(List<CudaDevice> viewers) {
+    /** Opens mapped addresses to devices. JCuda's binding of the function passes other locations than it is given. */
+    static int setAccess(long address, long bytes, List<CudaDevice> viewers) {
         try (Arena arena = Arena.ofConfined()) {
             // CUmemAccessDesc: the type and the number of the location, and the flags.
             MemorySegment access = arena.allocate(ValueLayout.JAVA_INT, 3L * viewers.size());
@@ -94,11 +90,7 @@ public final class MappedMemory {
                 access.setAtIndex(
                         ValueLayout.JAVA_INT, 3L * v + 2, CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
             }
-            return (int) Symbols.SET_ACCESS.invokeExact(address.value(), bytes, access, (long) viewers.size());
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException("cuMemSetAccess throws nothing", e);
+            return DriverCalls.call("cuMemSetAccess", address, bytes, access, (long) viewers.size());
         }
     }
 
@@ -107,23 +99,5 @@ public final class MappedMemory {
         int unmapped = JCudaDriver.cuMemUnmap(address, bytes);
         int freed = JCudaDriver.cuMemAddressFree(address, bytes);
         return unmapped == CUresult.CUDA_SUCCESS ? freed : unmapped;
-    }
-
-    private static final class Symbols {
-        static final MethodHandle SET_ACCESS = setAccess();
-
-        @SuppressWarnings("restricted")
-        private static MethodHandle setAccess() {
-            return Linker.nativeLinker()
-                    .downcallHandle(
-                            SymbolLookup.libraryLookup(CudaLibrary.DRIVER, Arena.global())
-                                    .findOrThrow("cuMemSetAccess"),
-                            FunctionDescriptor.of(
-                                    ValueLayout.JAVA_INT,
-                                    ValueLayout.JAVA_LONG,
-                                    ValueLayout.JAVA_LONG,
-                                    ValueLayout.ADDRESS,
-                                    ValueLayout.JAVA_LONG));
-        }
     }
 }

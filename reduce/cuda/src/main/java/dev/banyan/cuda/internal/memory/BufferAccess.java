@@ -75,6 +75,22 @@ public final class BufferAccess {
     }
 
     /**
+     * Returns whether all buffers are memory of the backend that is open to all devices.
+     *
+     * @param uses of buffers, and the end of what is touched in bytes from a buffer's begin
+     */
+    public boolean areOpen(Map<Use, Long> uses, long[] inputs, long[] outputs) {
+        return uses.entrySet().stream()
+                .allMatch(use ->
+                        memory.isOpen(use.getKey().rank(), use.getKey().address(inputs, outputs), use.getValue()));
+    }
+
+    /** Returns the multicast address of buffers that lie in the same place on all devices, or 0 if there is none. */
+    public long multicast(long[] buffers) {
+        return memory.multicast(buffers);
+    }
+
+    /**
      * Checks and grants what an update does.
      *
      * @param device of its rank

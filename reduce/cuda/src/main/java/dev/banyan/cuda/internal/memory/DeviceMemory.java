@@ -21,6 +21,7 @@ import jcuda.Pointer;
 import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Memory that a backend allocates for its users, and copies between any memory of its devices and the host.
@@ -31,11 +32,17 @@ import jcuda.driver.JCudaDriver;
  * <p>Safe for use from any thread.
  */
 public final class DeviceMemory {
-    private record Allocation(CudaDevice device, long bytes) {}
+    /** @param heap that has it, or null if it is open to its device alone */
+    private record Allocation(
+            CudaDevice device, long bytes, @Nullable OpenHeap heap) {}
 
     private final Ranks ranks;
     private final Map<CudaDevice, CopyLane> lanes;
     private final BooleanSupplier running;
+    /** Memory that is open to all devices; null if there is none. */
+    private final @Nullable OpenHeap heap;
+
+    private final long longestClosed;
     /** The allocations on devices, by address. */
     private final ConcurrentNavigableMap<Long, Allocation> allocations = new ConcurrentSkipListMap<>();
     /** Free what arenas gave back. */
@@ -46,11 +53,16 @@ public final class DeviceMemory {
     /**
      * @param lanes copies to and from each device
      * @param running whether something runs on the devices, so that the driver would wait before it frees memory
+     * @param open whether longer memory is open to all devices
+     * @param longestClosed bytes of the longest memory that is open to its device alone all the same
      */
-    public DeviceMemory(Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running) {
+    public DeviceMemory(
+            Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running, boolean open, long longestClosed) {
         this.ranks = ranks;
         this.lanes = lanes;
         this.running = running;
+        heap = open ? new OpenHeap(ranks.held().stream().distinct().toList()) : null;
+        this.longestClosed = longestClosed;
     }
 
     /** Allocates zeroed memory of a rank's device, which {@link #free} frees. */
@@ -79,18 +91,26 @@ public final class DeviceMemory {
     private long allocated(int rank, long bytes) {
         freeKept();
         CudaDevice device = ranks.get(rank);
-        DeviceAddress address = device.allocate(bytes, "");
-        allocations.put(address.value(), new Allocation(device, bytes));
+        OpenHeap opened = bytes > longestClosed ? heap : null;
+        DeviceAddress address =
+                opened == null ? device.allocate(bytes, "") : new DeviceAddress(opened.allocate(device, bytes));
+        allocations.put(address.value(), new Allocation(device, bytes, opened));
         CopyLane.of(device, lanes).clear(address, bytes);
         return address.value();
     }
 
     /** Frees memory of a device unless that is done; {@link #freeKept} does it where something runs. */
     private void free(long address) {
-        if (allocations.remove(address) != null) {
+        Allocation allocation = allocations.remove(address);
+        if (allocation != null) {
             frees.incrementAndGet();
-            free(() -> JCudaDriver.cuMemFree(new DeviceAddress(address)));
+            free(() -> freed(address, allocation));
         }
+    }
+
+    private static int freed(long address, Allocation allocation) {
+        OpenHeap opened = allocation.heap();
+        return opened == null ? JCudaDriver.cuMemFree(new DeviceAddress(address)) : opened.free(address);
     }
 
     /** Frees something now, or later where something runs. */
@@ -168,10 +188,27 @@ public final class DeviceMemory {
 
     /** Returns whether bytes are within one piece of memory that was allocated here on a rank's device. */
     boolean holds(int rank, long address, long bytes) {
+        return holding(rank, address, bytes) != null;
+    }
+
+    /** Returns whether they are, and all devices may touch them. */
+    boolean isOpen(int rank, long address, long bytes) {
+        Allocation holding = holding(rank, address, bytes);
+        return holding != null && holding.heap() != null;
+    }
+
+    /** Returns the multicast address of memory that lies in the same place on all devices, or 0 if there is none. */
+    long multicast(long[] addresses) {
+        return heap == null ? 0 : heap.multicast(addresses);
+    }
+
+    private @Nullable Allocation holding(int rank, long address, long bytes) {
         Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
         return below != null
-                && below.getValue().device().equals(ranks.get(rank))
-                && address + bytes <= below.getKey() + below.getValue().bytes();
+                        && below.getValue().device().equals(ranks.get(rank))
+                        && address + bytes <= below.getKey() + below.getValue().bytes()
+                ? below.getValue()
+                : null;
     }
 
     /** @throws IllegalArgumentException if an address is no memory of the rank's device */
@@ -208,12 +245,16 @@ public final class DeviceMemory {
         List<Integer> results = new ArrayList<>();
         for (long address : List.copyOf(allocations.keySet())) {
             // An automatic arena may free it at the same time.
-            if (allocations.remove(address) != null) {
-                results.add(JCudaDriver.cuMemFree(new DeviceAddress(address)));
+            Allocation allocation = allocations.remove(address);
+            if (allocation != null) {
+                results.add(freed(address, allocation));
             }
         }
         for (IntSupplier memory = kept.poll(); memory != null; memory = kept.poll()) {
             results.add(memory.getAsInt());
+        }
+        if (heap != null) {
+            results.addAll(heap.free());
         }
         return results;
     }

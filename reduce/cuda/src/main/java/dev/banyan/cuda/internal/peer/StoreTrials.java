@@ -2,6 +2,7 @@ package dev.banyan.cuda.internal.peer;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.driver.MappedMemory;
 import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
@@ -84,6 +85,19 @@ public final class StoreTrials implements ProgramReach {
                                 && MappedMemory.isSupported(device)
                                 && canAccess(device, owner)))
                 .toList();
+    }
+
+    /**
+     * Returns whether there are several devices, all of which may touch the mapped memory of all over NVLink. Loads over
+     * PCIe wait for each answer; such links have no atomic operations.
+     */
+    public static boolean allView(List<CudaDevice> devices, PeerRule rule) {
+        return devices.size() > 1
+                && devices.stream()
+                        .allMatch(owner -> viewers(owner, devices, rule).size() == devices.size()
+                                && devices.stream()
+                                        .allMatch(device -> device.equals(owner)
+                                                || CudaDevices.haveAtomics(device.ordinal(), owner.ordinal())));
     }
 
     private static boolean canAccess(CudaDevice from, CudaDevice to) {

@@ -7,32 +7,43 @@ import dev.banyan.cuda.internal.driver.DriverObjects;
 import dev.banyan.cuda.internal.memory.Blocks;
 import dev.banyan.cuda.internal.memory.CopyLane;
 import dev.banyan.cuda.internal.memory.TableBlocks;
-import dev.banyan.cuda.internal.ptx.ProgramTable;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /** Memory of devices that plans of programs need: their tables and scratch memory. Used by one thread at a time. */
-final class DeviceTables {
+public final class DeviceTables {
     private final Map<CudaDevice, CopyLane> lanes;
     private final TableBlocks tables = new TableBlocks();
     private final Map<CudaDevice, Blocks> scratch = new HashMap<>();
     private final Map<CudaDevice, Long> doneCounters = new HashMap<>();
     private final List<DriverObjects> objects = new ArrayList<>();
 
+    /** Writes a table. */
+    public interface Writer {
+        /**
+         * Returns the table as it must lie in memory.
+         *
+         * @param address where it will lie
+         * @param doneCounter address of 4 bytes in the memory of the GPU, 0 before the first launch
+         */
+        ByteBuffer at(long address, long doneCounter);
+    }
+
     /** @param lanes copies to each device */
-    DeviceTables(Map<CudaDevice, CopyLane> lanes) {
+    public DeviceTables(Map<CudaDevice, CopyLane> lanes) {
         this.lanes = lanes;
     }
 
-    /** Writes a table to a device, on which a function is to read it. */
-    ProgramPlan.Part part(CudaDevice device, ProgramTable table, DriverFunction function) {
-        TableBlocks.Block block = tables.take(device, table.bytes() + ProgramTable.READ_AHEAD);
+    /** Writes a table to a device, on which blocks of a function are to read it. */
+    public ProgramPlan.Part part(CudaDevice device, int bytes, int blocks, Writer table, DriverFunction function) {
+        TableBlocks.Block block = tables.take(device, bytes);
         long address = block.address().value();
         CopyLane.of(device, lanes).write(address, MemorySegment.ofBuffer(table.at(address, doneCounter(device))));
-        return new ProgramPlan.Part(device, block, table.blocks().size(), function);
+        return new ProgramPlan.Part(device, block, blocks, function);
     }
 
     private long doneCounter(CudaDevice device) {
@@ -51,7 +62,7 @@ final class DeviceTables {
     }
 
     /** Takes back the table of a part that nothing runs any more. */
-    void give(ProgramPlan.Part part) {
+    public void give(ProgramPlan.Part part) {
         tables.give(part.table());
     }
 
@@ -60,7 +71,7 @@ final class DeviceTables {
      *
      * @return results of the driver
      */
-    List<Integer> free(boolean sound) {
+    public List<Integer> free(boolean sound) {
         List<Integer> results = new ArrayList<>(tables.free());
         objects.forEach(one -> results.addAll(one.free()));
         scratch.values().forEach(blocks -> blocks.free(sound));

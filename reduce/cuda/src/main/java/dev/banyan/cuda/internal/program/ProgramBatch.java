@@ -18,18 +18,29 @@ final class ProgramBatch {
     /** A call. */
     static final class Member {
         private final ProgramExecutable executable;
+        private final LaunchPlan plan;
         private final long[] inputs;
         private final long[] outputs;
+        private final LaunchPlan.Addresses addresses;
         private final List<Member> alone = List.of(this);
 
         /**
+         * @param plan that carries it out
          * @param inputs address of each rank's input
          * @param outputs address of each rank's output
+         * @param addresses that the kernel takes
          */
-        Member(ProgramExecutable executable, long[] inputs, long[] outputs) {
+        Member(
+                ProgramExecutable executable,
+                LaunchPlan plan,
+                long[] inputs,
+                long[] outputs,
+                LaunchPlan.Addresses addresses) {
             this.executable = executable;
+            this.plan = plan;
             this.inputs = inputs;
             this.outputs = outputs;
+            this.addresses = addresses;
         }
 
         ProgramExecutable executable() {
@@ -41,8 +52,8 @@ final class ProgramBatch {
             return alone;
         }
 
-        ProgramPlan plan() {
-            return executable.plan();
+        LaunchPlan plan() {
+            return plan;
         }
 
         long[] inputs() {
@@ -51,6 +62,10 @@ final class ProgramBatch {
 
         long[] outputs() {
             return outputs;
+        }
+
+        LaunchPlan.Addresses addresses() {
+            return addresses;
         }
     }
 
@@ -74,8 +89,8 @@ final class ProgramBatch {
     }
 
     private boolean fits(Member member) {
-        ProgramPlan plan = member.plan();
-        ProgramPlan first = members.getFirst().plan();
+        LaunchPlan plan = member.plan();
+        LaunchPlan first = members.getFirst().plan();
         return members.size() < MOST
                 && plan.kernel().equals(first.kernel())
                 && !plan.usesScratch()

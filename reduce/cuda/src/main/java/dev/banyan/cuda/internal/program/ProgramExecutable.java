@@ -8,6 +8,7 @@ import dev.banyan.cuda.internal.memory.BufferAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A device program on its backend. */
@@ -18,6 +19,10 @@ public final class ProgramExecutable extends QueuedExecutable {
     private final ProgramLauncher launcher;
     private final ProgramPlanner programs;
     private final ProgramPlan plan;
+    /** Carry out calls whose buffers are open to all devices; what takes less time is first. */
+    private final List<LaunchPlan> exchanges;
+
+    private final Consumer<LaunchPlan> closing;
     private final long timeoutMillis;
     private volatile boolean aborted;
     /** Calls with the buffers that were checked last: a training step uses the same buffers again and again. */
@@ -27,18 +32,26 @@ public final class ProgramExecutable extends QueuedExecutable {
     /** The number of frees of memory up to the last check of the known buffers. */
     private long frees;
 
-    /** @param programs takes the plan back */
+    /**
+     * @param programs takes the plan back
+     * @param exchanges carry out calls whose buffers are open to all devices; what takes less time is first
+     * @param closing takes them back
+     */
     public ProgramExecutable(
             LaunchQueue queue,
             ProgramLauncher launcher,
             ProgramPlanner programs,
             ProgramPlan plan,
+            List<LaunchPlan> exchanges,
+            Consumer<LaunchPlan> closing,
             int ranks,
             long timeoutMillis) {
-        super(queue, ranks, plan.program().lanes().isEmpty());
+        super(queue, ranks, plan.isEmpty());
         this.launcher = launcher;
         this.programs = programs;
         this.plan = plan;
+        this.exchanges = List.copyOf(exchanges);
+        this.closing = closing;
         this.timeoutMillis = timeoutMillis;
     }
 
@@ -61,10 +74,7 @@ public final class ProgramExecutable extends QueuedExecutable {
     @Override
     protected void free() {
         programs.close(plan);
-    }
-
-    ProgramPlan plan() {
-        return plan;
+        exchanges.forEach(closing);
     }
 
     boolean isAborted() {
@@ -93,8 +103,10 @@ public final class ProgramExecutable extends QueuedExecutable {
                 return call;
             }
         }
-        ProgramBatch.Member call = new ProgramBatch.Member(this, addresses(in), addresses(out));
-        plan.uses().forEach((use, bytes) -> access.check(use, bytes, call.inputs(), call.outputs()));
+        long[] inputs = addresses(in);
+        long[] outputs = addresses(out);
+        ProgramBatch.Member call = call(access, inputs, outputs);
+        call.plan().uses().forEach((use, bytes) -> access.check(use, bytes, inputs, outputs));
         if (known.size() < MOST_KNOWN) {
             known.add(call);
         } else {
@@ -102,6 +114,16 @@ public final class ProgramExecutable extends QueuedExecutable {
             nextToForget = (nextToForget + 1) % MOST_KNOWN;
         }
         return call;
+    }
+
+    private ProgramBatch.Member call(BufferAccess access, long[] inputs, long[] outputs) {
+        for (LaunchPlan exchange : exchanges) {
+            LaunchPlan.Addresses addresses = exchange.addresses(access, inputs, outputs);
+            if (addresses != null) {
+                return new ProgramBatch.Member(this, exchange, inputs, outputs, addresses);
+            }
+        }
+        return new ProgramBatch.Member(this, plan, inputs, outputs, plan.addresses(access, inputs, outputs));
     }
 
     private static boolean isOf(long[] addresses, MemorySegment[] buffers) {

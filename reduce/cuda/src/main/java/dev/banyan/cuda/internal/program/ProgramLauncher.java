@@ -180,7 +180,7 @@ public final class ProgramLauncher implements Launcher {
         boolean synchronizes = false;
         for (int m = 0; m < members.size(); m++) {
             values += members.get(m).plan().values();
-            synchronizes |= members.get(m).plan().program().synchronizes();
+            synchronizes |= members.get(m).plan().synchronizes();
         }
         clearLinesIfFlagsRepeat(values);
         List<HostBlock> records = members.size() == 1 ? List.of() : records(members);
@@ -245,7 +245,13 @@ public final class ProgramLauncher implements Launcher {
             for (int m = 0; m < members.size(); m++) {
                 ProgramBatch.Member member = members.get(m);
                 long table = member.plan().parts().get(d).table().address().value();
-                ProgramCall.write(records, m, table, first, member.inputs(), member.outputs());
+                ProgramCall.write(
+                        records,
+                        m,
+                        table,
+                        first,
+                        member.addresses().inputs(),
+                        member.addresses().outputs());
                 first += member.plan().values();
             }
             written.add(block);
@@ -277,9 +283,10 @@ public final class ProgramLauncher implements Launcher {
         words.set(BASE, base);
         words.set(CALLS, records.isEmpty() ? 0 : records.get(d).address());
         words.set(COUNT, members.size());
-        for (int rank = 0; rank < first.inputs().length; rank++) {
-            words.set(FIRST_BUFFER + rank, first.inputs()[rank]);
-            words.set(FIRST_BUFFER + Kernel.Program.MOST_RANKS + rank, first.outputs()[rank]);
+        LaunchPlan.Addresses addresses = first.addresses();
+        for (int rank = 0; rank < addresses.inputs().length; rank++) {
+            words.set(FIRST_BUFFER + rank, addresses.inputs()[rank]);
+            words.set(FIRST_BUFFER + Kernel.Program.MOST_RANKS + rank, addresses.outputs()[rank]);
         }
     }
 

@@ -38,7 +38,8 @@ public record ProgramPlan(
         Map<BufferAccess.Use, Long> uses,
         int threads,
         long values,
-        boolean takesLinesOnce) {
+        boolean takesLinesOnce)
+        implements LaunchPlan {
     /**
      * The place of a loop.
      *
@@ -55,10 +56,25 @@ public record ProgramPlan(
      * @param blocks of all of its ranks; 0 if it has nothing to do
      * @param function the kernel on this device
      */
-    record Part(CudaDevice device, TableBlocks.Block table, int blocks, DriverFunction function) {}
+    public record Part(CudaDevice device, TableBlocks.Block table, int blocks, DriverFunction function) {}
 
-    /** Returns what a block waited for, for messages. */
-    String describe(ProgramStatus status) {
+    @Override
+    public Addresses addresses(BufferAccess access, long[] inputs, long[] outputs) {
+        return new Addresses(inputs, outputs);
+    }
+
+    @Override
+    public boolean isEmpty() {
+        return program.lanes().isEmpty();
+    }
+
+    @Override
+    public boolean synchronizes() {
+        return program.synchronizes();
+    }
+
+    @Override
+    public String describe(ProgramStatus status) {
         LoopPlace place = loops.get(status.loop());
         Lane lane = program.lanes().get(place.lane());
         Channel channel = lane.channels().get(status.channel());

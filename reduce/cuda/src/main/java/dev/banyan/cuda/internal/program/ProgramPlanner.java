@@ -124,9 +124,10 @@ public final class ProgramPlanner {
             PlanLoops loops = new PlanLoops(ranks, memory, sizes, request, layout, offsets, this::scratchOf);
             memory.share(request.kind(mostBlocks));
             List<ProgramPlan.Part> parts = new ArrayList<>();
-            loops.of(devices)
-                    .forEach((device, blocks) ->
-                            parts.add(tables.part(device, new ProgramTable(blocks), device.function(kernel))));
+            loops.of(devices).forEach((device, blocks) -> {
+                ProgramTable table = new ProgramTable(blocks);
+                parts.add(tables.part(device, table.bytes() + ProgramTable.READ_AHEAD, blocks.size(), table::at, device.function(kernel)));
+            });
             return new ProgramPlan(
                     schedule.collective().label() + " by " + schedule.algorithm(),
                     program,

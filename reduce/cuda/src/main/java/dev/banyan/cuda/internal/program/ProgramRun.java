@@ -24,6 +24,7 @@ final class ProgramRun extends Run {
     private List<HostBlock> batches = List.of();
     private long stopBefore;
     private boolean isStopping;
+    private boolean reportsItsEnd;
 
     /**
      * @param ended to be recorded behind it on each device
@@ -47,6 +48,10 @@ final class ProgramRun extends Run {
         lastBase = base;
         batches = read;
         isStopping = false;
+        reportsItsEnd = true;
+        for (int d = 0; d < ended().size(); d++) {
+            reportsItsEnd &= ProgramBatch.blocks(calls, d) > 0;
+        }
     }
 
     @Override
@@ -61,22 +66,24 @@ final class ProgramRun extends Run {
 
     @Override
     protected String name() {
-        return first().plan().name() + (members.size() == 1 ? "" : " and " + (members.size() - 1) + " calls behind it");
+        return members.getFirst().plan().name()
+                + (members.size() == 1 ? "" : " and " + (members.size() - 1) + " calls behind it");
     }
 
     private ProgramExecutable first() {
         return members.getFirst().executable();
     }
 
+    /** {@inheritDoc} A device without blocks reports nothing; its event says that its stream has come to the call. */
     @Override
     protected boolean reportsItsEnd() {
-        return true;
+        return reportsItsEnd;
     }
 
     @Override
     protected int result() {
         if (isDone()) {
-            return CUresult.CUDA_SUCCESS;
+            return reportsItsEnd ? CUresult.CUDA_SUCCESS : reached();
         }
         if (launcher.isStopping()) {
             stop();
@@ -134,7 +141,7 @@ final class ProgramRun extends Run {
         }
         String waiting = "";
         for (int d = 0; d < ended().size(); d++) {
-            CudaDevice device = first().plan().parts().get(d).device();
+            CudaDevice device = members.getFirst().plan().parts().get(d).device();
             int blocks = ProgramBatch.blocks(members, d);
             for (int block = 0; block < blocks; block++) {
                 ProgramStatus status = launcher.status(d, block);
@@ -170,7 +177,7 @@ final class ProgramRun extends Run {
     protected Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         CudaDevice first = null;
         for (int d = 0; d < ended().size(); d++) {
-            CudaDevice device = first().plan().parts().get(d).device();
+            CudaDevice device = members.getFirst().plan().parts().get(d).device();
             if (device.equals(wanted)) {
                 first = device;
             } else if (first == null && !isDone(d)) {
@@ -178,7 +185,8 @@ final class ProgramRun extends Run {
             }
         }
         return new Unfinished(
-                first == null ? first().plan().parts().getFirst().device() : first, "the kernel of " + name());
+                first == null ? members.getFirst().plan().parts().getFirst().device() : first,
+                "the kernel of " + name());
     }
 
     @Override

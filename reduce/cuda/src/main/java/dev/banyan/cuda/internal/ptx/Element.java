@@ -27,11 +27,11 @@ public enum Element {
     }
 
     /** As names of kernels have it. */
-    String label() {
+    public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    boolean isFloating() {
+    public boolean isFloating() {
         return this == F32 || this == F64 || this == F16 || this == BF16;
     }
 

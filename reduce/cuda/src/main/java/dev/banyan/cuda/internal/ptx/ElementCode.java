@@ -8,7 +8,7 @@ import java.util.List;
  * 16 bytes or a part of them; several elements may be packed into one. An element is combined in an accumulator, which
  * is wider for short types.
  */
-sealed interface ElementCode permits PackedElements, WideElements {
+public sealed interface ElementCode permits PackedElements, WideElements {
     /** Registers for 16 bytes. */
     List<String> words();
 

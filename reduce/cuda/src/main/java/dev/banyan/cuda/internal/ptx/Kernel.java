@@ -7,7 +7,7 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.util.Locale;
 
 /** A kernel; this package's documentation says what each does and takes. */
-public sealed interface Kernel {
+public interface Kernel {
     /** Threads of a block. */
     int BLOCK = 512;
 

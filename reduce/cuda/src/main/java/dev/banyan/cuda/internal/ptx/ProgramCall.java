@@ -13,9 +13,12 @@ import java.lang.foreign.ValueLayout;
  * </pre>
  */
 public final class ProgramCall {
-    static final int TABLE = 0;
-    static final int BASE = 8;
-    static final int BUFFERS = 16;
+    public static final int TABLE = 0;
+
+    public static final int BASE = 8;
+
+    public static final int BUFFERS = 16;
+
     public static final int BYTES = BUFFERS + 8 * Kernel.Program.BUFFERS;
 
     private ProgramCall() {}

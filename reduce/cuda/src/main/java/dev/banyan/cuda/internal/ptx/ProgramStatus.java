@@ -21,8 +21,10 @@ import java.util.Arrays;
 public record ProgramStatus(Code code, int loop, int slice, int channel, long seen, long wanted) {
     public static final int ABORT = 0;
     public static final int DONE = 8;
-    static final int FIRST = 64;
-    static final int BYTES = 64;
+    /** Offset of the status of the first block, and bytes of each. */
+    public static final int FIRST = 64;
+
+    public static final int BYTES = 64;
 
     /** The reason for which a block stopped, if it did. */
     public enum Code {
@@ -37,7 +39,7 @@ public record ProgramStatus(Code code, int loop, int slice, int channel, long se
         }
 
         /** As the kernel writes it. */
-        int code() {
+        public int code() {
             return code;
         }
 

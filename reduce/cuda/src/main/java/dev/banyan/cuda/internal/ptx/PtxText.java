@@ -6,11 +6,11 @@ import java.util.Map;
 
 /**
  * Text of a module with one kernel: numbers registers and labels, and declares what was used. PTX ISA 7.0
- * for sm_70, which every later GPU takes.
+ * for sm_70, which every later GPU takes, unless it requires more.
  */
-final class PtxText {
+public final class PtxText {
     /** Kinds of registers. */
-    enum Register {
+    public enum Register {
         PREDICATE("pred", "p"),
         HALF("b16", "h"),
         WORD("b32", "r"),
@@ -32,23 +32,31 @@ final class PtxText {
     private final Map<Register, Integer> declared = new EnumMap<>(Register.class);
     private Map<Register, Integer> used = new EnumMap<>(Register.class);
     private int labels;
+    private String version = "7.0";
+    private int architecture = 70;
+
+    /** Makes the module one of a later version of PTX, for GPUs from an architecture on. */
+    public void require(String newer, int least) {
+        version = newer;
+        architecture = least;
+    }
 
     /** A register that is not in use. */
-    String register(Register kind) {
+    public String register(Register kind) {
         int registers = used.merge(kind, 1, Integer::sum);
         declared.merge(kind, registers, Math::max);
         return "%" + kind.prefix + (registers - 1);
     }
 
     /** Runs what emits a section. The registers that it takes are free again behind the section. */
-    void scope(Runnable section) {
+    public void scope(Runnable section) {
         Map<Register, Integer> before = new EnumMap<>(used);
         section.run();
         used = before;
     }
 
     /** Declares an array of shared memory, aligned to 16 bytes. */
-    void shared(String name, int bytes) {
+    public void shared(String name, int bytes) {
         shared.append("\t.shared .align 16 .b8 ")
                 .append(name)
                 .append('[')
@@ -57,17 +65,17 @@ final class PtxText {
     }
 
     /** A label that was not used yet. */
-    String label(String what) {
+    public String label(String what) {
         return "$" + what + labels++;
     }
 
     /** One instruction, without its semicolon. */
-    void emit(String instruction) {
+    public void emit(String instruction) {
         body.append('\t').append(instruction).append(";\n");
     }
 
     /** An instruction that writes a new register. */
-    String emit(Register kind, String operation, Object... operands) {
+    public String emit(Register kind, String operation, Object... operands) {
         String target = register(kind);
         StringBuilder instruction = new StringBuilder(operation).append(' ').append(target);
         for (Object operand : operands) {
@@ -77,17 +85,17 @@ final class PtxText {
         return target;
     }
 
-    void place(String label) {
+    public void place(String label) {
         body.append(label).append(":\n");
     }
 
     /** Goes to a label where a predicate holds. */
-    void branchIf(String predicate, String label) {
+    public void branchIf(String predicate, String label) {
         emit("@" + predicate + " bra " + label);
     }
 
     /** Goes to a label where a predicate does not hold. */
-    void branchUnless(String predicate, String label) {
+    public void branchUnless(String predicate, String label) {
         emit("@!" + predicate + " bra " + label);
     }
 
@@ -129,8 +137,9 @@ final class PtxText {
      * @param limits of a launch, e.g. {@code .maxntid 512, 1, 1}
      * @param parameters e.g. {@code .param .u64 target}
      */
-    String module(String name, String limits, List<String> parameters) {
-        StringBuilder text = new StringBuilder(".version 7.0\n.target sm_70\n.address_size 64\n\n");
+    public String module(String name, String limits, List<String> parameters) {
+        StringBuilder text =
+                new StringBuilder(".version " + version + "\n.target sm_" + architecture + "\n.address_size 64\n\n");
         text.append(".visible .entry ").append(name).append("(\n\t");
         text.append(String.join(",\n\t", parameters)).append("\n)\n");
         text.append(limits).append("\n{\n").append(shared);

@@ -21,7 +21,7 @@ import jcuda.nvptxcompiler.nvPTXCompilerHandle;
 /**
  * NVIDIA's compilers of PTX, which need no GPU: the library that JCuda brings, and the program ptxas where it is found.
  */
-final class PtxCompiler {
+public final class PtxCompiler {
     private static final Pattern FUNCTION = Pattern.compile("Function properties for (\\w+)");
     private static final Pattern SPILL = Pattern.compile("(\\d+) bytes spill stores");
     private static final Pattern REGISTERS = Pattern.compile("Used (\\d+) registers");
@@ -34,7 +34,7 @@ final class PtxCompiler {
      * @param registers of a thread
      * @param spilled bytes that a thread stores for want of registers
      */
-    record Compiled(int registers, int spilled) {}
+    public record Compiled(int registers, int spilled) {}
 
     /** Compiles a kernel by JCuda's library to machine code. */
     static Sass sass(Kernel kernel, int architecture) {
@@ -52,12 +52,12 @@ final class PtxCompiler {
         return Sass.of(code);
     }
 
-    static void load() throws IOException {
+    public static void load() throws IOException {
         CudaLibrary.withOwnDirectory(() -> JNvPTXCompiler.setExceptionsEnabled(false));
     }
 
     /** Compiles kernels by JCuda's library, as one module, which takes less time. */
-    static Map<String, Compiled> compile(List<Kernel> kernels, int architecture) {
+    public static Map<String, Compiled> compile(List<Kernel> kernels, int architecture) {
         byte[] text = (module(kernels) + "\0").getBytes(StandardCharsets.US_ASCII);
         nvPTXCompilerHandle compiler = new nvPTXCompilerHandle();
         check(JNvPTXCompiler.nvPTXCompilerCreate(compiler, text.length, text), compiler);
@@ -74,7 +74,7 @@ final class PtxCompiler {
     }
 
     /** Returns the program ptxas on the path, if there is one of CUDA 13. */
-    static Optional<Path> ptxas() {
+    public static Optional<Path> ptxas() {
         for (String folder : System.getenv().getOrDefault("PATH", "").split(":")) {
             Path program = Path.of(folder, "ptxas");
             if (!folder.isEmpty() && Files.isExecutable(program)) {
@@ -85,7 +85,7 @@ final class PtxCompiler {
     }
 
     /** Compiles kernels by the program, as one module. */
-    static Map<String, Compiled> compile(Path ptxas, List<Kernel> kernels, int architecture) throws IOException {
+    public static Map<String, Compiled> compile(Path ptxas, List<Kernel> kernels, int architecture) throws IOException {
         Path source = Files.createTempFile("kernels", ".ptx");
         try {
             Files.writeString(source, module(kernels));

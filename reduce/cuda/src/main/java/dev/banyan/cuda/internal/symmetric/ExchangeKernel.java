@@ -1,0 +1,33 @@
+package dev.banyan.cuda.internal.symmetric;
+
+import dev.banyan.cuda.internal.ptx.Element;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.schedule.type.ReduceOp;
+import java.util.Locale;
+
+/**
+ * Carries out an {@linkplain ExchangeTable exchange}: all ranks meet, each loads from the buffers of all and stores to
+ * them, and they meet again. It takes the parameters of device programs. A block has {@value #THREADS} threads.
+ *
+ * @param op never {@link ReduceOp#AVG}, which is a sum and a divisor
+ * @param multicast whether it takes multicast addresses, too, for which it needs sm_90
+ */
+record ExchangeKernel(ReduceOp op, Element element, boolean multicast) implements Kernel {
+    static final int THREADS = 512;
+
+    @Override
+    public String name() {
+        return (multicast ? "banyan_multicast_" : "banyan_exchange_")
+                + op.name().toLowerCase(Locale.ROOT) + "_" + element.label();
+    }
+
+    @Override
+    public String ptx() {
+        return new ExchangePtx(this).text();
+    }
+
+    @Override
+    public int bytesPerThread() {
+        return 16;
+    }
+}

@@ -1,0 +1,89 @@
+package dev.banyan.cuda.internal.symmetric;
+
+import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.cuda.internal.program.LaunchPlan;
+import dev.banyan.cuda.internal.program.ProgramPlan;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramStatus;
+import dev.banyan.schedule.Space;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An exchange in the memory of its devices.
+ *
+ * @param name of the collective and the algorithm, for messages
+ * @param kernel what runs it
+ * @param parts what each device has of it
+ * @param uses of buffers, and the end of what is touched in bytes from a buffer's begin
+ * @param multicast the spaces whose multicast addresses the kernel takes behind the addresses of the ranks
+ */
+record ExchangePlan(
+        String name,
+        Kernel kernel,
+        List<ProgramPlan.Part> parts,
+        Map<BufferAccess.Use, Long> uses,
+        Set<Space> multicast)
+        implements LaunchPlan {
+    /** {@inheritDoc} All buffers must be open to all devices, and lie in the same places if the switch is to take part. */
+    @Override
+    public @Nullable Addresses addresses(BufferAccess access, long[] inputs, long[] outputs) {
+        if (!access.areOpen(uses, inputs, outputs)) {
+            return null;
+        }
+        if (multicast.isEmpty()) {
+            return new Addresses(inputs, outputs);
+        }
+        long[] in = Arrays.copyOf(inputs, inputs.length + 1);
+        long[] out = Arrays.copyOf(outputs, outputs.length + 1);
+        for (Space space : multicast) {
+            long[] addresses = space == Space.INPUT ? in : out;
+            long address = access.multicast(space == Space.INPUT ? inputs : outputs);
+            if (address == 0 || address % ExchangeTable.WORD_BYTES != 0) {
+                return null;
+            }
+            addresses[addresses.length - 1] = address;
+        }
+        return new Addresses(in, out);
+    }
+
+    @Override
+    public int threads() {
+        return ExchangeKernel.THREADS;
+    }
+
+    /** {@inheritDoc} One for each barrier. */
+    @Override
+    public long values() {
+        return 2;
+    }
+
+    @Override
+    public boolean usesScratch() {
+        return false;
+    }
+
+    @Override
+    public boolean takesLinesOnce() {
+        return false;
+    }
+
+    @Override
+    public boolean synchronizes() {
+        return true;
+    }
+
+    @Override
+    public boolean isEmpty() {
+        return false;
+    }
+
+    @Override
+    public String describe(ProgramStatus status) {
+        return "rank " + status.channel() + " at rank " + status.slice()
+                + (status.loop() == 0 ? " before it loads" : " behind its last store");
+    }
+}

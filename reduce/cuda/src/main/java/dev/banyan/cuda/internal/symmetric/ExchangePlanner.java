@@ -1,0 +1,183 @@
+package dev.banyan.cuda.internal.symmetric;
+
+import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.MulticastMemory;
+import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
+import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.internal.peer.ProgramReach;
+import dev.banyan.cuda.internal.program.DeviceTables;
+import dev.banyan.cuda.internal.program.LaunchPlan;
+import dev.banyan.cuda.internal.program.ProgramPlan;
+import dev.banyan.cuda.internal.ptx.Element;
+import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.internal.program.DirectExchange;
+import dev.banyan.schedule.internal.program.ProgramSizes;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * Makes plans of schedules as exchanges over memory that is open to all devices. Safe for use from any thread.
+ */
+public final class ExchangePlanner {
+    /** A block takes so many bytes of a rank's shares at least. */
+    private static final long LEAST_OF_A_BLOCK = 16L * ExchangeKernel.THREADS;
+
+    private final Ranks ranks;
+    private final ProgramReach peers;
+    private final ProgramPieces pieces;
+    private final ProgramSizes sizes;
+    private final DeviceTables tables;
+    private final boolean multicasts;
+    /** The piece with the flags of each rank; none before the first plan. */
+    private final List<Integer> flags = new ArrayList<>();
+
+    /**
+     * @param ranks all ranks, which this process holds
+     * @param lanes copies to each device
+     * @param peers the pairs that reach each other's memory
+     * @param pieces memory of programs
+     * @param sizes by which programs are cut: what these carry in lines is no exchange
+     */
+    public ExchangePlanner(
+            Ranks ranks,
+            Map<CudaDevice, CopyLane> lanes,
+            ProgramReach peers,
+            ProgramPieces pieces,
+            ProgramSizes sizes) {
+        this.ranks = ranks;
+        this.peers = peers;
+        this.pieces = pieces;
+        this.sizes = sizes;
+        tables = new DeviceTables(lanes);
+        multicasts = lanes.keySet().stream().allMatch(MulticastMemory::isSupported);
+    }
+
+    /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
+    public synchronized List<LaunchPlan> plans(Schedule schedule, DataType type, ReduceOp op) {
+        boolean mean = op == ReduceOp.AVG && schedule.collective().reduces();
+        if (schedule.ranks() > Kernel.Program.MOST_RANKS
+                || ranks.mostRanksOfADevice() > 1
+                || (mean && !type.isFloating())
+                || !DirectExchange.isLongEnough(schedule, sizes)
+                || !allReachEachOther()) {
+            return List.of();
+        }
+        DirectExchange exchange = DirectExchange.of(schedule).orElse(null);
+        if (exchange == null || exchange.shares().isEmpty()) {
+            return List.of();
+        }
+        exchange.verify();
+        ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
+        Element element = Element.of(type);
+        List<LaunchPlan> plans = new ArrayList<>();
+        if (multicasts && ranks.size() < Kernel.Program.MOST_RANKS) {
+            boolean combines = MulticastLoops.combines(combining, element, mean);
+            add(
+                    new ExchangeKernel(combining, element, true),
+                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines),
+                    exchange,
+                    plans);
+        }
+        if (DirectExchange.isShortEnough(schedule)) {
+            add(
+                    new ExchangeKernel(combining, element, false),
+                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false),
+                    exchange,
+                    plans);
+        }
+        return plans;
+    }
+
+    private void add(ExchangeKernel kernel, ExchangeShares shares, DirectExchange exchange, List<LaunchPlan> plans) {
+        List<List<ExchangeTable.Share>> ofRanks = new ArrayList<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            ofRanks.add(shares.of(rank));
+        }
+        int blocks = kernel.multicast() == shares.multicast().isEmpty() ? 0 : blocks(exchange, kernel);
+        if (blocks < 1) {
+            return;
+        }
+        addFlags();
+        List<ProgramPlan.Part> parts = new ArrayList<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            CudaDevice device = ranks.get(rank);
+            List<Long> addresses =
+                    flags.stream().map(piece -> pieces.address(piece, device)).toList();
+            ExchangeTable table = new ExchangeTable(blocks, rank, addresses, ofRanks.get(rank));
+            parts.add(tables.part(
+                    device, table.bytes(), blocks, (_, counter) -> table.at(counter), device.function(kernel)));
+        }
+        Schedule schedule = exchange.schedule();
+        plans.add(new ExchangePlan(
+                schedule.collective().label() + " by " + schedule.algorithm(),
+                kernel,
+                parts,
+                uses(exchange),
+                shares.multicast()));
+    }
+
+    private boolean allReachEachOther() {
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            for (int other = 0; other < rank; other++) {
+                if (!peers.reaches(rank, other) || !peers.reaches(other, rank)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Returns the number of blocks of each rank, all of which run at once. */
+    private int blocks(DirectExchange exchange, ExchangeKernel kernel) {
+        long[] bytes = new long[ranks.size()];
+        exchange.shares().forEach(share -> bytes[share.rank()] += share.bytes());
+        long most = 0;
+        long least = sizes.blocks();
+        for (int rank = 0; rank < bytes.length; rank++) {
+            most = Math.max(most, bytes[rank]);
+            least = Math.min(least, ranks.get(rank).residentBlocks(kernel, ExchangeKernel.THREADS));
+        }
+        return (int) Math.min(least, Math.ceilDiv(most, LEAST_OF_A_BLOCK));
+    }
+
+    private void addFlags() {
+        for (int rank = flags.size(); rank < ranks.size(); rank++) {
+            flags.add(pieces.add(ranks.place(rank), ExchangeTable.flagBytes(sizes.blocks()), false));
+        }
+    }
+
+    private Map<BufferAccess.Use, Long> uses(DirectExchange exchange) {
+        Map<BufferAccess.Use, Long> uses = new LinkedHashMap<>();
+        for (DirectExchange.Share share : exchange.shares()) {
+            Stream.concat(share.sources().stream(), share.targets().stream())
+                    .map(exchange.schedule()::inBuffers)
+                    .forEach(location -> uses.merge(
+                            new BufferAccess.Use(location.space(), location.rank(), ranks.get(share.rank())),
+                            location.offset() + share.bytes(),
+                            Math::max));
+        }
+        return uses;
+    }
+
+    /** Takes back what a plan has alone; nothing of it runs. */
+    public synchronized void close(LaunchPlan plan) {
+        plan.parts().forEach(tables::give);
+    }
+
+    /**
+     * Frees everything; nothing runs.
+     *
+     * @return results of the driver
+     */
+    public synchronized List<Integer> free(boolean sound) {
+        return tables.free(sound);
+    }
+}

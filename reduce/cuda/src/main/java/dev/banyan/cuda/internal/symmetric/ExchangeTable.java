@@ -1,0 +1,97 @@
+package dev.banyan.cuda.internal.symmetric;
+
+import dev.banyan.cuda.internal.ptx.Kernel;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+
+/**
+ * The part of a rank in an exchange, in the memory of its device. Layout, offsets in bytes:
+ *
+ * <pre>
+ *   0 u32 blocks, u32 ranks, u64 address of the done counter (u32, 0 at first)
+ *  16 u64 address of this rank's flags, u32 rank, u32 number of shares
+ *  32 for each rank, up to 16: u64 address of its flags
+ * 160 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
+ *     for each source and then each target: u32 buffer, u32 0, u64 offset in bytes
+ * </pre>
+ *
+ * <p>Buffers are numbered as the parameters of the kernel. The flags of a rank are in its memory: for each block and
+ * each sender, which alone writes it, 8 bytes at a multiple of {@link #FLAG_BYTES}.
+ *
+ * @param flags address of each rank's flags
+ */
+record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares) {
+    static final int RANKS = 4;
+    static final int DONE_COUNTER = 8;
+    static final int OWN_FLAGS = 16;
+    static final int RANK = 24;
+    static final int SHARES = 28;
+    static final int FLAGS = 32;
+    static final int FIRST_SHARE = FLAGS + 8 * Kernel.Program.MOST_RANKS;
+    static final int SHARE_BYTES = 32;
+    static final int PLACE_BYTES = 16;
+    static final int FLAG_BYTES = 128;
+    /** Kernels take so many bytes at once. */
+    static final int WORD_BYTES = 16;
+
+    /**
+     * A place in a buffer.
+     *
+     * @param buffer number of the parameter
+     * @param offset in bytes
+     */
+    record Place(int buffer, long offset) {}
+
+    /**
+     * Elements that a rank combines; the result is divided by the divisor.
+     *
+     * @param kind 0, or a sum of {@link #COMBINED} and {@link #TO_ALL}, for multiples of 16 bytes in aligned places
+     */
+    record Share(List<Place> sources, List<Place> targets, int divisor, int kind, long elements) {
+        /** The only source is a multicast address. */
+        static final int COMBINED = 1;
+        /** The only target is a multicast address. */
+        static final int TO_ALL = 2;
+
+        private int bytes() {
+            return SHARE_BYTES + PLACE_BYTES * (sources.size() + targets.size());
+        }
+    }
+
+    /** Returns the bytes of the flags of a rank. */
+    static long flagBytes(int blocks) {
+        return (long) FLAG_BYTES * Kernel.Program.MOST_RANKS * blocks;
+    }
+
+    int bytes() {
+        return FIRST_SHARE + shares.stream().mapToInt(Share::bytes).sum();
+    }
+
+    /**
+     * Returns the table as it must lie in memory, wherever that is.
+     *
+     * @param doneCounter address of 4 bytes in the memory of the GPU, 0 before the first launch
+     */
+    ByteBuffer at(long doneCounter) {
+        ByteBuffer table = ByteBuffer.allocateDirect(bytes()).order(ByteOrder.nativeOrder());
+        table.putInt(blocks).putInt(flags.size()).putLong(doneCounter);
+        table.putLong(flags.get(rank)).putInt(rank).putInt(shares.size());
+        flags.forEach(table::putLong);
+        table.position(FIRST_SHARE);
+        for (Share share : shares) {
+            table.putInt(share.sources().size()).putInt(share.targets().size());
+            table.putInt(share.divisor())
+                    .putInt(share.kind())
+                    .putLong(share.elements())
+                    .putLong(0);
+            share.sources().forEach(place -> put(table, place));
+            share.targets().forEach(place -> put(table, place));
+        }
+        return table.flip();
+    }
+
+    private static void put(ByteBuffer table, Place place) {
+        table.putInt(place.buffer()).putInt(0).putLong(place.offset());
+    }
+}

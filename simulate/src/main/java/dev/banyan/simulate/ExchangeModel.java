@@ -1,0 +1,170 @@
+package dev.banyan.simulate;
+
+import dev.banyan.schedule.internal.program.DirectExchange;
+import dev.banyan.schedule.internal.program.ProgramSizes;
+import dev.banyan.simulate.internal.rate.Clock;
+import dev.banyan.topology.Hub;
+import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
+import java.util.Arrays;
+import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
+
+/**
+ * Predicts how long {@linkplain DirectExchange exchanges} take, where links are NVLink and the profile has {@code
+ * exchange.linkFraction}. The model, whose other constants are those of device programs:
+ *
+ * <ul>
+ *   <li>The kernels begin as those of programs. Each of the two barriers takes {@code program.flagUs} and {@code
+ *       program.sliceUs}; the first data comes {@code program.flagUs} after the first barrier, as loads go there and
+ *       back.
+ *   <li>All data moves at once in between: over each link at {@code exchange.linkFraction} of the rate of copies, over
+ *       the memory of each device, and through the blocks of each rank at {@code program.blockGbs}. The slowest of these
+ *       counts.
+ *   <li>Where one NVSwitch that reduces joins all devices, and the profile has {@code exchange.multicastFraction}, each
+ *       share crosses the link of each device once to be combined, and once to be copied, at that fraction of the rate
+ *       of copies. Sums are taken to be of 16-bit or 32-bit floats, or of 32-bit integers, where elements are as long.
+ *   <li>The call ends {@code program.endUs} later.
+ * </ul>
+ */
+final class ExchangeModel {
+    private static final long BYTES_OF_A_BLOCK = 8 << 10;
+    /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
+    private static final int MOST_RANKS_OF_MULTICASTS = 16;
+
+    private final Wiring wiring;
+    private final Profile profile;
+    private final double launchUs;
+    private final boolean multicasts;
+
+    ExchangeModel(Machine machine, Wiring wiring, Profile profile, double launchUs) {
+        this.wiring = wiring;
+        this.profile = profile;
+        this.launchUs = launchUs;
+        multicasts = profile.get(Constant.EXCHANGE_MULTICAST_FRACTION) > 0
+                && wiring.ranks < MOST_RANKS_OF_MULTICASTS
+                && isJoinedByOneSwitch(machine);
+    }
+
+    /** Returns whether each pair is joined by the same switch alone, which reduces. */
+    private boolean isJoinedByOneSwitch(Machine machine) {
+        int[] switches = IntStream.range(0, wiring.ranks * wiring.ranks)
+                .filter(pair -> pair / wiring.ranks != pair % wiring.ranks)
+                .map(pair -> between(machine, pair))
+                .distinct()
+                .toArray();
+        return switches.length == 1 && switches[0] >= 0;
+    }
+
+    /** Returns the node of the switch that reduces, over which alone a pair is joined, or -1. */
+    private int between(Machine machine, int pair) {
+        int[] nodes = arcs(pair).map(wiring.network::to).toArray();
+        int node = nodes.length == 2 ? wiring.network.node(nodes[0]).machineNode() : -1;
+        return node >= 0 && machine.node(node) instanceof Hub hub && hub.reduces() ? node : -1;
+    }
+
+    /** Returns whether all links are NVLink, of which the profile says what exchanges reach. */
+    boolean applies() {
+        return profile.get(Constant.EXCHANGE_LINK_FRACTION) > 0
+                && IntStream.range(0, wiring.ranks)
+                        .allMatch(from -> IntStream.range(0, wiring.ranks)
+                                .allMatch(to -> from == to || isOverNvlink(from * wiring.ranks + to)));
+    }
+
+    private boolean isOverNvlink(int pair) {
+        return wiring.hasPath(pair) && arcs(pair).allMatch(arc -> wiring.network.kind(arc) == Link.Kind.NVLINK);
+    }
+
+    private IntStream arcs(int pair) {
+        return IntStream.range(wiring.pathStart[wiring.flowStart[pair]], wiring.pathStart[wiring.flowStart[pair + 1]])
+                .map(entry -> wiring.path[entry]);
+    }
+
+    /** Returns whether the switch takes part. */
+    boolean multicasts(DirectExchange exchange) {
+        return multicasts
+                && exchange.shares().stream()
+                        .anyMatch(share -> isCombined(exchange, share) || isCopied(exchange, share));
+    }
+
+    private static boolean isCombined(DirectExchange exchange, DirectExchange.Share share) {
+        int bytes = exchange.schedule().elementBytes();
+        return (bytes == 2 || bytes == 4) && exchange.loadsFromAll(share);
+    }
+
+    private static boolean isCopied(DirectExchange exchange, DirectExchange.Share share) {
+        return exchange.storesToAll(share) && (share.sources().size() == 1 || isCombined(exchange, share));
+    }
+
+    /**
+     * Returns the time of an exchange in us.
+     *
+     * @param multicast whether the switch takes part
+     */
+    double us(DirectExchange exchange, boolean multicast) {
+        double[] load = new double[wiring.network.arcs() + wiring.ranks];
+        double[] moved = new double[wiring.ranks];
+        double[] share = new double[wiring.ranks];
+        for (DirectExchange.Share each : exchange.shares()) {
+            boolean combined = multicast && isCombined(exchange, each);
+            boolean copied = multicast && isCopied(exchange, each);
+            if (combined) {
+                eachRank(rank -> addHop(load, rank, true, each.bytes()));
+                addHop(load, each.rank(), false, each.bytes());
+            } else {
+                each.sources().forEach(source -> add(load, source.rank(), each.rank(), each.bytes()));
+            }
+            if (copied) {
+                addHop(load, each.rank(), true, each.bytes());
+                eachRank(rank -> addHop(load, rank, false, each.bytes()));
+            } else {
+                each.targets().forEach(target -> add(load, each.rank(), target.rank(), each.bytes()));
+            }
+            share[each.rank()] += each.bytes();
+            moved[each.rank()] += (double) each.bytes()
+                    * ((combined ? 1 : each.sources().size())
+                            + (copied ? 1 : each.targets().size()));
+        }
+        Constant links = multicast ? Constant.EXCHANGE_MULTICAST_FRACTION : Constant.EXCHANGE_LINK_FRACTION;
+        double ticks = 0;
+        for (int resource = 0; resource < load.length; resource++) {
+            double fraction = resource < wiring.network.arcs() ? profile.get(links) : 1;
+            ticks = Math.max(ticks, load[resource] / (wiring.capacity[resource] * fraction));
+        }
+        long blocks = (long) Math.clamp(
+                Math.ceil(Arrays.stream(share).max().orElse(0) / BYTES_OF_A_BLOCK), 1, ProgramSizes.DEFAULT.blocks());
+        double blocksUs =
+                Arrays.stream(moved).max().orElse(0) / (blocks * profile.get(Constant.PROGRAM_BLOCK_GBS) * 1e3);
+        double barrierUs = profile.get(Constant.PROGRAM_FLAG_US) + profile.get(Constant.PROGRAM_SLICE_US);
+        return launchUs
+                + 2 * barrierUs
+                + profile.get(Constant.PROGRAM_FLAG_US)
+                + Math.max(ticks / Clock.TICKS_PER_US, blocksUs)
+                + profile.get(Constant.PROGRAM_END_US);
+    }
+
+    private void eachRank(IntConsumer action) {
+        IntStream.range(0, wiring.ranks).forEach(action);
+    }
+
+    /** Adds what crosses the link between a rank and the switch. */
+    private void addHop(double[] load, int rank, boolean out, long bytes) {
+        int other = rank == 0 ? 1 : 0;
+        int flow = wiring.flowStart[out ? rank * wiring.ranks + other : other * wiring.ranks + rank];
+        load[wiring.path[out ? wiring.pathStart[flow] : wiring.pathStart[flow + 1] - 1]] += bytes;
+        load[wiring.network.arcs() + rank] += bytes;
+    }
+
+    private void add(double[] load, int from, int to, long bytes) {
+        load[wiring.network.arcs() + (from == to ? from : to)] += bytes;
+        if (from != to) {
+            load[wiring.network.arcs() + from] += bytes;
+            int pair = from * wiring.ranks + to;
+            for (int flow = wiring.flowStart[pair]; flow < wiring.flowStart[pair + 1]; flow++) {
+                for (int entry = wiring.pathStart[flow]; entry < wiring.pathStart[flow + 1]; entry++) {
+                    load[wiring.path[entry]] += bytes * wiring.share[flow];
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package dev.banyan.simulate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
+import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.internal.nccl.NcclRings;
+import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.topology.Machine;
+import dev.banyan.trees.network.Network;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ExchangeModelTest {
+    private static ProgramSimulator simulator(Machine machine, Profile profile) {
+        return new ProgramSimulator(machine, network(machine), List.of(), profile);
+    }
+
+    private static Network network(Machine machine) {
+        return Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
+    }
+
+    private static Schedule allReduce(Machine machine, long bytes) {
+        return new PackedAlgorithm(network(machine))
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, bytes / 4, 4, false, 1 << 20));
+    }
+
+    /** Each of 8 devices sends and receives 7/8 of the data twice. */
+    @Test
+    void linksAndBarriersCount() {
+        Machine machine = Machine.preset("dgx-h100");
+        Profile profile = Samples.IDEAL
+                .with(Constant.EXCHANGE_LINK_FRACTION, 0.5, "test")
+                .with(Constant.PROGRAM_LAUNCH_US, 3, "test")
+                .with(Constant.PROGRAM_LAUNCH_STEP_US, 1, "test")
+                .with(Constant.PROGRAM_FLAG_US, 2, "test")
+                .with(Constant.PROGRAM_SLICE_US, 0.25, "test")
+                .with(Constant.PROGRAM_END_US, 1.5, "test");
+        double us = simulator(machine, profile)
+                .exchangeUs(allReduce(machine, 1 << 24))
+                .orElseThrow();
+        double linksUs = 1.75 * (1 << 24) / (450e3 * 0.5);
+        assertThat(us).isCloseTo(3 + 7 + 2 * 2.25 + 2 + linksUs + 1.5, within(1e-6));
+    }
+
+    /** Each share crosses each link once to be added up and once to be copied: 9/8 of the data a way. */
+    @Test
+    void aSwitchThatReducesHalvesTheLoad() {
+        Profile profile = Samples.IDEAL
+                .with(Constant.EXCHANGE_LINK_FRACTION, 1, "test")
+                .with(Constant.EXCHANGE_MULTICAST_FRACTION, 0.5, "test");
+        Machine machine = Machine.preset("dgx-h100");
+        double us = simulator(machine, profile)
+                .exchangeUs(allReduce(machine, 1 << 30))
+                .orElseThrow();
+        assertThat(us).isCloseTo(1.125 * (1 << 30) / (450e3 * 0.5), within(1e-3));
+        Machine older = Machine.preset("dgx-a100");
+        assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 30)))
+                .isEmpty();
+        assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 24)))
+                .hasValueCloseTo(1.75 * (1 << 24) / 300e3, within(1e-3));
+    }
+
+    @Test
+    void slowBlocksCount() {
+        Machine machine = Machine.preset("dgx-h100");
+        Profile profile = Samples.IDEAL
+                .with(Constant.EXCHANGE_LINK_FRACTION, 1, "test")
+                .with(Constant.PROGRAM_BLOCK_GBS, 2, "test");
+        double us = simulator(machine, profile)
+                .exchangeUs(allReduce(machine, 1 << 20))
+                .orElseThrow();
+        // 128 KiB of each rank, of which a block takes 8; all are loaded and stored 8 times.
+        assertThat(us).isCloseTo(16 * (1 << 17) / (16 * 2e3), within(1e-6));
+    }
+
+    @Test
+    void otherLinksAndSchedulesAreNoExchanges() {
+        Machine pcie = Machine.preset("pcie-8");
+        Profile profile = Samples.IDEAL.with(Constant.EXCHANGE_LINK_FRACTION, 1, "test");
+        assertThat(simulator(pcie, profile).exchangeUs(allReduce(pcie, 1 << 20)))
+                .isEmpty();
+        Machine machine = Machine.preset("dgx-h100");
+        Schedule ring = new RingAlgorithm(IntStream.range(0, 8).toArray())
+                .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 18, 4, false, 1 << 20));
+        assertThat(simulator(machine, profile).exchangeUs(ring)).isEmpty();
+        assertThat(simulator(machine, Samples.IDEAL).exchangeUs(allReduce(machine, 1 << 20)))
+                .isEmpty();
+    }
+
+    /** By constants that nobody measured: no longer than NCCL's model says, or a twentieth more. */
+    @ParameterizedTest
+    @CsvSource({"dgx-h100, 30", "dgx-a100, 25"})
+    void behindNvSwitchesItTakesNoLongerThanNccl(String name, int log) {
+        Machine machine = Machine.preset(name);
+        Profile profile = Profiles.of(machine);
+        SimulatedCosts costs = new SimulatedCosts(machine, profile, Execution.PROGRAMS);
+        NcclRings nccl = NcclRings.of(machine, profile, Transport.PEER);
+        for (long bytes = 1 << 17; bytes <= 1L << log; bytes *= 2) {
+            assertThat(costs.predictedUs(allReduce(machine, bytes), List.of()))
+                    .as("%d bytes", bytes)
+                    .isLessThan(
+                            1.05 * nccl.time(Collective.ALL_REDUCE, bytes, 1).us());
+        }
+    }
+}
