@@ -17,7 +17,7 @@ class ChoicesTest {
         "p3.16xlarge, 1024, one-shot",
         "p3.16xlarge, 65536, one-shot",
         "p3.16xlarge, 1048576, packing/4",
-        "p3.16xlarge, 16777216, packing",
+        "p3.16xlarge, 16777216, ring",
         "dgx-a100, 1024, one-shot",
         "dgx-a100, 65536, one-shot",
         "dgx-a100, 1048576, packing",
