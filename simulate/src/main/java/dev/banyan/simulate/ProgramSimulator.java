@@ -121,6 +121,11 @@ public final class ProgramSimulator {
         return machineNode >= 0 && machine.node(machineNode) instanceof Hub hub && hub.kind() != Hub.Kind.CPU_SOCKET;
     }
 
+    /** Returns whether schedules may run as exchanges, which need buffers that the communicator has allocated. */
+    public boolean takesExchanges() {
+        return exchanges.applies();
+    }
+
     /**
      * Returns the time of a schedule as an exchange, in us; nothing if it does not run as one.
      *
