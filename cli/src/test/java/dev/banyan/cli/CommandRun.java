@@ -21,6 +21,9 @@ public record CommandRun(int status, String out, String err) {
     public JsonNode json() throws java.io.IOException {
         try (var parser = new ObjectMapper().createParser(out)) {
             JsonNode node = parser.readValueAsTree();
+            if (node == null) {
+                throw new AssertionError("nothing on stdout, but status " + status + " and on stderr: " + err);
+            }
             if (parser.nextToken() != null) {
                 throw new AssertionError("more than one JSON value on stdout: " + out);
             }

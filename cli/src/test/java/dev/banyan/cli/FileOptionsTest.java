@@ -209,13 +209,6 @@ class FileOptionsTest {
                 assertThat(run.err()).as(option.command()).contains(missing.toString());
             }
         }
-        System.setProperty("BANYAN_TUNING", missing.toString());
-        try {
-            assertThat(CommandRun.of("predict --machine p3.8xlarge -b 1K -e 1K").status())
-                    .isEqualTo(2);
-        } finally {
-            System.clearProperty("BANYAN_TUNING");
-        }
     }
 
     @Test

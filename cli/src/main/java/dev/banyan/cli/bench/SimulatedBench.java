@@ -232,7 +232,8 @@ final class SimulatedBench {
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
                 + Numbers.plain(costs.launchRange().mostUs()) + ")");
         if (costs.usual().programSimulator(List.of()).takesExchanges()) {
-            lines.add("# buffers are assumed to be of Communicator.allocate, and sums to be of floats or 32-bit integers");
+            lines.add("# buffers are assumed to be of Communicator.allocate, and sums to be of floats or 32-bit"
+                    + " integers");
         }
         lines.add("# ranges are of constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));

@@ -108,13 +108,6 @@ class TuneTest {
                 .singleElement()
                 .extracting(Tuning::machine, Tuning::platform)
                 .containsExactly("p3.8xlarge", Platform.simulated(Execution.PROGRAMS));
-        System.setProperty("BANYAN_TUNING", file.toString());
-        try {
-            CommandRun next = CommandRun.of("predict --machine p3.8xlarge --workload " + keys);
-            assertThat(next.err()).as("the next command follows the section").isEmpty();
-        } finally {
-            System.clearProperty("BANYAN_TUNING");
-        }
         JsonNode report = CommandRun.of(arguments + " --format json").json();
         Map<String, Double> ms = new HashMap<>();
         report.get("ways")

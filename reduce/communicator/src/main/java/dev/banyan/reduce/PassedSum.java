@@ -77,7 +77,11 @@ final class PassedSum implements Executable {
                         collectives.isEmpty() ? ReduceOp.MAX : ReduceOp.SUM));
             }
         } catch (Throwable e) {
-            close();
+            try {
+                close();
+            } catch (RuntimeException closing) {
+                e.addSuppressed(closing);
+            }
             throw e;
         }
     }
