@@ -1,5 +1,6 @@
 package dev.banyan.cli.calibrate;
 
+import dev.banyan.cli.output.Csv;
 import dev.banyan.cli.output.PageTemplate;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.Constant;
@@ -66,8 +67,7 @@ final class SimulatorDocument {
         comparisons.forEach(predictions::add);
         return lines(Stream.concat(
                 Stream.of("sweep,size_bytes,nccl_us,algorithm,predicted_us,least_us,most_us,launches_us"),
-                predictions.rows().stream()
-                        .map(row -> row.stream().map(SimulatorDocument::quoted).collect(Collectors.joining(",")))));
+                predictions.rows().stream().map(Csv::line)));
     }
 
     /** Every row of every sweep, as CSV. */
@@ -77,14 +77,13 @@ final class SimulatorDocument {
                 comparisons.stream()
                         .map(ValidationReport::of)
                         .flatMap(sweep -> sweep.rows().stream()
-                                .map(row -> String.join(
-                                        ",",
-                                        quoted(sweep.file()),
+                                .map(row -> Csv.line(List.of(
+                                        sweep.file(),
                                         Long.toString(row.bytes()),
                                         FigureText.us(row.measuredUs()),
                                         FigureText.us(row.simulatedUs()),
                                         FigureText.error(row.error()),
-                                        row.boundBy())))));
+                                        row.boundBy()))))));
     }
 
     /** The constants of every profile with their ranges and sources, as CSV. */
@@ -99,18 +98,13 @@ final class SimulatorDocument {
 
     private static String line(Profile profile, Constant constant) {
         Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
-        return String.join(
-                ",",
-                quoted(profile.name()),
+        return Csv.line(List.of(
+                profile.name(),
                 constant.key(),
                 FigureText.constant(value.value()),
                 FigureText.constant(value.low()),
                 FigureText.constant(value.high()),
-                quoted(value.source()));
-    }
-
-    private static String quoted(String text) {
-        return text.matches("[^,\"\n]*") ? text : '"' + text.replace("\"", "\"\"") + '"';
+                value.source()));
     }
 
     private static String lines(Stream<String> lines) {
@@ -134,20 +128,18 @@ final class SimulatorDocument {
     }
 
     private static String sweep(PublishedSweep sweep) {
-        return Stream.of(
-                        sweep.file(),
-                        sweep.collective().label(),
-                        Integer.toString(sweep.machine().size()),
-                        sweep.machine().name(),
-                        Integer.toString(sweep.devicesPerProcess()),
-                        switch (sweep.transport()) {
-                            case PEER -> "peer to peer";
-                            case HOST -> "through the host's memory";
-                        },
-                        sweep.source(),
-                        sweep.seen().orElse("not seen"),
-                        sweep.remark())
-                .map(SimulatorDocument::quoted)
-                .collect(Collectors.joining(","));
+        return Csv.line(List.of(
+                sweep.file(),
+                sweep.collective().label(),
+                Integer.toString(sweep.machine().size()),
+                sweep.machine().name(),
+                Integer.toString(sweep.devicesPerProcess()),
+                switch (sweep.transport()) {
+                    case PEER -> "peer to peer";
+                    case HOST -> "through the host's memory";
+                },
+                sweep.source(),
+                sweep.seen().orElse("not seen"),
+                sweep.remark()));
     }
 }

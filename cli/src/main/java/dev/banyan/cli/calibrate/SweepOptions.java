@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
@@ -117,8 +118,11 @@ public final class SweepOptions extends OptionGroup {
                 continue;
             }
             attempt(refused, () -> {
-                for (MeasuredSweep sweep : NcclSweepReader.read(file)) {
-                    attempt(refused, () -> found.add(compared(file, sweep, own, published, log)));
+                List<MeasuredSweep> all = NcclSweepReader.read(file);
+                Function<MeasuredSweep, Optional<NcclLog>> logs =
+                        log != null ? _ -> Optional.of(log) : NcclLogReader.within(file);
+                for (MeasuredSweep sweep : all) {
+                    attempt(refused, () -> found.add(compared(file, sweep, own, published, logs.apply(sweep))));
                 }
             });
         }
@@ -159,8 +163,7 @@ public final class SweepOptions extends OptionGroup {
             MeasuredSweep sweep,
             Optional<ChosenMachine> own,
             Optional<PublishedSweep> published,
-            @Nullable NcclLog log) {
-        Optional<NcclLog> known = log != null ? Optional.of(log) : NcclLogReader.find(file, sweep);
+            Optional<NcclLog> log) {
         PublishedSweep setting = published.orElseGet(() -> OwnSweep.of(
                 String.valueOf(file.getFileName()) + (sweep.isAlone() ? "" : ":" + sweep.line()),
                 sweep,
@@ -170,9 +173,9 @@ public final class SweepOptions extends OptionGroup {
                         Optional.ofNullable(devicesPerProcess),
                         Optional.ofNullable(transport).map(use -> use.transport),
                         given("--devices"),
-                        known)));
+                        log)));
         Profile by = profile == null ? Profiles.of(setting.machine()) : profile;
-        return ComparedSweep.of(setting, sweep, by, known);
+        return ComparedSweep.of(setting, sweep, by, log);
     }
 
     private boolean given(String option) {

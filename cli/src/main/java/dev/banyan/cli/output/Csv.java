@@ -3,6 +3,7 @@ package dev.banyan.cli.output;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -10,13 +11,18 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Prints the rows of an answer as comma-separated values (RFC 4180) below the names of the columns. */
-final class Csv {
+/** Comma-separated values (RFC 4180). */
+public final class Csv {
     private Csv() {}
 
+    /** Returns cells as a line without its end. */
+    public static String line(Collection<String> cells) {
+        return cells.stream().map(Csv::quoted).collect(Collectors.joining(","));
+    }
+
     /**
-     * Prints rows. A field of an object within a row has a column of its own, e.g. {@code inPlace.timeUs}; an array is
-     * JSON in one cell, and arrays of objects are left out.
+     * Prints rows below the names of the columns. A field of an object within a row has a column of its own, e.g.
+     * {@code inPlace.timeUs}; an array is JSON in one cell, and arrays of objects are left out.
      */
     static void print(PrintWriter out, JsonNode rows) {
         List<Map<String, String>> lines = new ArrayList<>();
@@ -27,10 +33,9 @@ final class Csv {
             columns.addAll(cells.keySet());
             lines.add(cells);
         }
-        out.println(columns.stream().map(Csv::quoted).collect(Collectors.joining(",")));
-        lines.forEach(cells -> out.println(columns.stream()
-                .map(column -> quoted(cells.getOrDefault(column, "")))
-                .collect(Collectors.joining(","))));
+        out.println(line(columns));
+        lines.forEach(cells -> out.println(line(
+                columns.stream().map(column -> cells.getOrDefault(column, "")).toList())));
     }
 
     private static void add(Map<String, String> cells, String name, JsonNode value) {

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -79,11 +80,15 @@ public final class NcclLogReader {
     }
 
     /**
-     * Returns the log that stands among the lines of a sweep, with what its command sets; empty if neither is there.
-     * Lines of other sweeps of the file do not count.
+     * Reads a file of sweeps. The result finds the log that stands among the lines of one of them, with what its
+     * command sets; empty if neither is there. Lines of other sweeps of the file do not count.
      */
-    public static Optional<NcclLog> find(Path file, MeasuredSweep sweep) {
+    public static Function<MeasuredSweep, Optional<NcclLog>> within(Path file) {
         Lines all = Lines.read(file);
+        return sweep -> find(all, sweep);
+    }
+
+    private static Optional<NcclLog> find(Lines all, MeasuredSweep sweep) {
         List<String> lines = all.lines();
         int heading = Math.min(sweep.line(), lines.size());
         int above = Math.max(0, heading - 1);
