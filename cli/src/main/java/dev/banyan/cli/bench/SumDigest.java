@@ -17,8 +17,8 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Reproducible sums and means of pseudo-random numbers by {@value #RANKS} ranks, and the SHA-256 of their results, which
- * is the same for all algorithms, backends and numbers of processes. The numbers come from {@link Random}, whose
+ * Reproducible sums and means of pseudo-random numbers by {@value #RANKS} ranks, and the SHA-256 of their results,
+ * which is the same for all algorithms, backends and numbers of processes. The numbers come from {@link Random}, whose
  * algorithm is specified, so that all machines have the same.
  */
 final class SumDigest {

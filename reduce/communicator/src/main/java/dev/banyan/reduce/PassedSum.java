@@ -39,7 +39,7 @@ final class PassedSum implements Executable {
     private final SumPasses passes;
     private final SumMemory memory;
     private final SumParts parts;
-    /** The allreduce of codes, the reduction of integers and, if each rank makes a share of the results, their allgather. */
+    /** The allreduce of codes, the reduction of integers and, if ranks make shares of the results, their allgather. */
     private final List<Executable> collectives = new ArrayList<>();
 
     PassedSum(

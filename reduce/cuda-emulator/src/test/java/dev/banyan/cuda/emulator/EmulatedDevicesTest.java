@@ -172,7 +172,7 @@ class EmulatedDevicesTest {
         assertThat(cuCtxDisablePeerAccess(second)).isEqualTo(CUresult.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     }
 
-    /** By hand with NVIDIA's rules: 94 registers, as 96, give a warp 3,072 of the 16,384 of a quarter multiprocessor. */
+    /** By hand with NVIDIA's rules: 94 registers, as 96, give a warp 3,072 of the 16,384 of a quarter. */
     @ParameterizedTest
     @CsvSource({
         "banyan_program_max_f32, 7, 544, 0, 1", // 20 warps by registers, 17 of a block

@@ -18,8 +18,8 @@ public record AlgorithmConfig(AlgorithmChoice algorithm, int maxTrees, long chun
     static final long LEAST_CHUNK = 64;
 
     /**
-     * @throws IllegalArgumentException if a number is out of range, trees are limited that are neither packed nor rings, or
-     *     {@link AlgorithmChoice#NCCL} has chunks
+     * @throws IllegalArgumentException if a number is out of range, trees are limited that are neither packed nor
+     *     rings, or {@link AlgorithmChoice#NCCL} has chunks
      */
     public AlgorithmConfig {
         Objects.requireNonNull(algorithm, "algorithm");

@@ -35,7 +35,7 @@ final class FloatSums implements VectorSums {
 
     private final int exponent;
     private final int divisor;
-    /** True if results are then rounded to 16 bits. They are cut here, and their last bit is set if they are not exact. */
+    /** True if results are then rounded to 16 bits. They are cut here; their last bit is set if they are inexact. */
     private final boolean again;
 
     FloatSums(ReproducibleSum sum) {

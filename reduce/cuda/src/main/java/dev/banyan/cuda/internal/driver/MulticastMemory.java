@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Addresses that stand for equally long memory of several devices: the switch between them stores to all of it, and adds
- * up what it loads from all of it. It takes an NVSwitch of the third generation, GPUs of sm_90 or later, and a driver of
- * CUDA 12.1 or later.
+ * Addresses that stand for equally long memory of several devices: the switch between them stores to all of it, and
+ * adds up what it loads from all of it. It takes an NVSwitch of the third generation, GPUs of sm_90 or later, and a
+ * driver of CUDA 12.1 or later.
  */
 public final class MulticastMemory {
     private static final Logger LOG = LoggerFactory.getLogger(MulticastMemory.class);

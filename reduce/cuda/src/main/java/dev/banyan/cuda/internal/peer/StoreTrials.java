@@ -88,8 +88,8 @@ public final class StoreTrials implements ProgramReach {
     }
 
     /**
-     * Returns whether there are several devices, all of which may touch the mapped memory of all over NVLink. Loads over
-     * PCIe wait for each answer; such links have no atomic operations.
+     * Returns whether there are several devices, all of which may touch the mapped memory of all over NVLink. Loads
+     * over PCIe wait for each answer; such links have no atomic operations.
      */
     public static boolean allView(List<CudaDevice> devices, PeerRule rule) {
         return devices.size() > 1

@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /**
  * Writes the loops over the elements of a share. Where all places are aligned, a thread takes several times 16 bytes at
- * once, a warp's next to each other, and the elements behind the last 16 bytes one by one; else it takes all one by one.
+ * once, a warp's next to each other, and the elements behind the last 16 bytes one by one; else all one by one.
  */
 final class ExchangeLoops {
     private static final int WARP = 32;

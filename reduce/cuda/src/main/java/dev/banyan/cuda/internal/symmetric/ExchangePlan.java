@@ -28,7 +28,7 @@ record ExchangePlan(
         Map<BufferAccess.Use, Long> uses,
         Set<Space> multicast)
         implements LaunchPlan {
-    /** {@inheritDoc} All buffers must be open to all devices, and lie in the same places if the switch is to take part. */
+    /** {@inheritDoc} All buffers must be open to all devices, and in the same places if the switch takes part. */
     @Override
     public @Nullable Addresses addresses(BufferAccess access, long[] inputs, long[] outputs) {
         if (!access.areOpen(uses, inputs, outputs)) {

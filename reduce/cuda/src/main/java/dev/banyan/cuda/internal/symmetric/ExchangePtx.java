@@ -145,7 +145,7 @@ final class ExchangePtx {
 
     // ---- Barriers ----
 
-    /** Meets the blocks of this number on all ranks: a thread for each rank posts a flag there, and waits for its own. */
+    /** Meets the blocks of this number on all ranks: a thread for each rank posts a flag there and awaits its own. */
     private void meet(int number) {
         String passed = text.label("passed");
         String poll = text.label("poll");

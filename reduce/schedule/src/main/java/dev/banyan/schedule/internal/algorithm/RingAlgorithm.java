@@ -17,10 +17,11 @@ import java.util.stream.Stream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
- * Collectives around rings, each of which carries its share of the data one way around. An allreduce cuts a ring's share
- * into n slices; slice k is summed up on its way once around the ring to the k-th device (together a reduce-scatter),
- * then passed on around the ring (together an all-gather). Every device sends 2(n-1)/n of the data, the least of all
- * algorithms, to its successors only. Reduce and broadcast run along each ring as a chain, pipelined by chunks.
+ * Collectives around rings, each of which carries its share of the data one way around. An allreduce cuts a ring's
+ * share into n slices; slice k is summed up on its way once around the ring to the k-th device (together a
+ * reduce-scatter), then passed on around the ring (together an all-gather). Every device sends 2(n-1)/n of the data,
+ * the least of all algorithms, to its successors only. Reduce and broadcast run along each ring as a chain, pipelined
+ * by chunks.
  *
  * <p>Steps: 2n(n - 1) a ring for an allreduce. Depth: 2(n - 1), the greatest of all algorithms here: a tree is
  * better for small data. Building takes O(steps) time.

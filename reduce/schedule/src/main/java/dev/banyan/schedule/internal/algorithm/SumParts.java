@@ -23,8 +23,8 @@ public record SumParts(
         DataType integers,
         long passBytes) {
     /**
-     * Bytes of a result from which on it is shared out. By the simulator, from 1 to 4 MiB on the shorter last pass saves
-     * more than the further launch takes; not measured.
+     * Bytes of a result from which on it is shared out. By the simulator, from 1 to 4 MiB on the shorter last pass
+     * saves more than the further launch takes; not measured.
      */
     private static final long SHARED_BYTES = 2 << 20;
 

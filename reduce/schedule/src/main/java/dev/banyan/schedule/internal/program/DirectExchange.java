@@ -24,8 +24,8 @@ import java.util.Optional;
  */
 public record DirectExchange(Schedule schedule, List<Share> shares) {
     /**
-     * Loads of all links at once reach less than stores do, so that programs, which store alone, take less time for more
-     * data: by the simulator's constants from about so many bytes of a rank on.
+     * Loads of all links at once reach less than stores do, so that programs, which store alone, take less time for
+     * more data: by the simulator's constants from about so many bytes of a rank on.
      */
     private static final long MOST_BYTES = 32 << 20;
 
