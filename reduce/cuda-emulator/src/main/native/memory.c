@@ -603,16 +603,23 @@ API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
 
 /* ---- Virtual memory ---- */
 
-/* The beginning of CUmemAllocationProp. */
+/* CUmemAllocationProp. */
 typedef struct {
     int type, handle_types;
     Location location;
     void *windows;
-    uint64_t flags;
+    uint8_t compression, rdma;
+    uint16_t usage;
+    uint8_t reserved[4];
 } Properties;
 
+/* A driver refuses whatever it does not know, so a caller must clear all that it does not set. */
 static CUresult check_properties(const Properties *properties) {
     if (!properties || properties->type != 1 || properties->location.type != 1) return INVALID_VALUE;
+    if (properties->handle_types & ~1 || properties->windows || properties->compression > 1 || properties->rdma > 1 || properties->usage > 1)
+        return INVALID_VALUE;
+    for (int i = 0; i < 4; i++)
+        if (properties->reserved[i]) return INVALID_VALUE;
     return properties->location.id >= 0 && properties->location.id < emu.devices ? OK : INVALID_DEVICE;
 }
 
