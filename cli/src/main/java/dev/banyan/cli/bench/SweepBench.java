@@ -71,7 +71,7 @@ final class SweepBench {
             DeviceCalls calls = new DeviceCalls(first, second, 0);
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
-            if (onHost && runs.repeats().warmups() > 0) {
+            if (runs.repeats().warmups() > 0) {
                 compile(sweep, calls);
             }
             reporter.lines(NcclTable.MEASURED.header());
@@ -104,10 +104,11 @@ final class SweepBench {
     /** Runs each algorithm at the smallest size until the JVM has compiled what all share. */
     private void compile(Sweep sweep, DeviceCalls calls) {
         CollectiveCall smallest = calls.apart(sweep.call(), sweep.counts().getFirst(), 0);
-        for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+        List<AlgorithmChoice> algorithms = sweep.algorithms().choices();
+        for (AlgorithmChoice algorithm : algorithms) {
             try (Communicator communicator = site.open(sweep.algorithms().config(algorithm))) {
                 communicator.prepare(smallest);
-                WarmUp.untilSteady(() -> communicator.run(smallest));
+                WarmUp.untilCompiled(() -> communicator.run(smallest), algorithms.size());
             }
         }
     }

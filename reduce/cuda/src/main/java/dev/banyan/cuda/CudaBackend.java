@@ -142,7 +142,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
      * @param timeout how long a run may take, from the end of the run before it, and each copy
      * @param peerAccess which devices may touch each other's memory, if that works when it is first tried; the others'
      *     data goes through the host
-     * @param bufferLimit greatest number of bytes of receive buffers on each device
+     * @param bufferLimit greatest number of bytes of receive buffers of each rank
      * @throws CudaException if there is no driver or a device can't be used
      * @throws IllegalArgumentException if an argument is out of its range
      */
@@ -174,6 +174,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     Arrays.stream(ordinals).distinct().count());
         }
         Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
+        long deviceLimit;
         try {
             for (int ordinal : ordinals) {
                 if (ordinal < 0 || ordinal >= count) {
@@ -204,7 +205,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                 return jobPeers.pieces(
                         ranks, lanes, device -> StoreTrials.viewers(device, List.copyOf(lanes.keySet()), peerAccess));
             });
-            programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
+            deviceLimit = bufferLimit * ranks.mostRanksOfADevice();
+            programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, deviceLimit));
             BufferAccess access = new BufferAccess(memory);
             List<CudaDevice> devices = List.copyOf(lanes.keySet());
             queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, jobPeers, tuning.watcher());
@@ -232,7 +234,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         }
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
-        plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
+        plans = new PlanMaker(ranks.held(), peers, tuning.moves(), deviceLimit);
         stores = new StoreTrials(ranks, peerAccess, pieces, timeoutNanos, tuning.triesPeers(), clock);
         programs = new ProgramPlanner(
                 ranks, lanes, jobPeers.isAlone() ? stores : peers::reaches, tuning.sizes(), programMemory);

@@ -66,8 +66,7 @@ public final class MappedMemory {
         try (Arena arena = Arena.ofConfined()) {
             // CUmemAllocationProp: the type, that of handles, the location's type and number, and zeros.
             MemorySegment properties = arena.allocate(32, Long.BYTES);
-            properties.setAtIndex(
-                    ValueLayout.JAVA_INT, 0, CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED);
+            properties.setAtIndex(ValueLayout.JAVA_INT, 0, CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED);
             properties.setAtIndex(ValueLayout.JAVA_INT, 2, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
             properties.setAtIndex(ValueLayout.JAVA_INT, 3, owner.ordinal());
             MemorySegment created = arena.allocate(ValueLayout.JAVA_LONG);
