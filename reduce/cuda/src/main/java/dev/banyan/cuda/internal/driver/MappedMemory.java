@@ -91,17 +91,21 @@ public final class MappedMemory {
     /** Opens mapped addresses to devices. JCuda's binding of the function passes other locations than it is given. */
     static int setAccess(long address, long bytes, List<CudaDevice> viewers) {
         try (Arena arena = Arena.ofConfined()) {
-            // CUmemAccessDesc: the type and the number of the location, and the flags.
-            MemorySegment access = arena.allocate(ValueLayout.JAVA_INT, 3L * viewers.size());
-            for (int v = 0; v < viewers.size(); v++) {
-                access.setAtIndex(ValueLayout.JAVA_INT, 3L * v, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
-                access.setAtIndex(
-                        ValueLayout.JAVA_INT, 3L * v + 1, viewers.get(v).ordinal());
-                access.setAtIndex(
-                        ValueLayout.JAVA_INT, 3L * v + 2, CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-            }
-            return DriverCalls.call("cuMemSetAccess", address, bytes, access, (long) viewers.size());
+            List<Integer> ordinals = viewers.stream().map(CudaDevice::ordinal).toList();
+            return DriverCalls.call("cuMemSetAccess", address, bytes, access(arena, ordinals), (long) viewers.size());
         }
+    }
+
+    /** Returns a CUmemAccessDesc of each device that may read and write. */
+    static MemorySegment access(Arena arena, List<Integer> ordinals) {
+        // The type and the number of the location, and the flags.
+        MemorySegment access = arena.allocate(ValueLayout.JAVA_INT, 3L * ordinals.size());
+        for (int i = 0; i < ordinals.size(); i++) {
+            access.setAtIndex(ValueLayout.JAVA_INT, 3L * i, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
+            access.setAtIndex(ValueLayout.JAVA_INT, 3L * i + 1, ordinals.get(i));
+            access.setAtIndex(ValueLayout.JAVA_INT, 3L * i + 2, CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+        }
+        return access;
     }
 
     /** Frees the memory, which nothing uses any more, and returns the driver's result. */
