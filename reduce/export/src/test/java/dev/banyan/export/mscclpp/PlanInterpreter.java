@@ -31,7 +31,6 @@ final class PlanInterpreter {
     private static final long SCRATCH_BYTES = 64L << 20;
     private static final Set<String> DATA = Set.of("copy", "put", "re", "res", "rre", "rres");
 
-    private final JsonTree plan;
     private final List<JsonTree> gpus;
     private final int ranks;
     private final int root;
@@ -105,7 +104,6 @@ final class PlanInterpreter {
      * @param root the root of a broadcast
      */
     PlanInterpreter(JsonTree plan, long messageBytes, int root, long seed) {
-        this.plan = plan;
         this.root = root;
         gpus = plan.list("gpus");
         ranks = gpus.size();
@@ -234,7 +232,7 @@ final class PlanInterpreter {
     }
 
     private void begin(int rank) {
-        if (memory[rank][1] != memory[rank][0]) {
+        if (!inPlace) {
             Arrays.setAll(memory[rank][1], cell -> random.nextLong());
         }
         for (int cell = 0; cell < memory[rank][0].length; cell++) {

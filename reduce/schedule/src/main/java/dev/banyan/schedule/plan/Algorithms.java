@@ -72,7 +72,7 @@ public final class Algorithms {
     private final Machine machine;
     private final Config config;
     private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
-    private final Map<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
+    private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
     private @Nullable IntFunction<Packings> packings;
 
     /** The key of an algorithm. Its methods are spelled out, since those of records take milliseconds at first. */
