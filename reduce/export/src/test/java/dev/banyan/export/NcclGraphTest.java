@@ -162,7 +162,8 @@ class NcclGraphTest {
             assertThat(element.decimal("speedintra")).isPositive();
             for (NcclParser.Element channel : element.children()) {
                 assertThat(channel.children())
-                        .allMatch(gpu -> gpu.attributes().getOrDefault("dev", "").startsWith("0x"));
+                        .allMatch(
+                                gpu -> gpu.attributes().getOrDefault("dev", "").startsWith("0x"));
                 assertThat(channel.children().stream()
                                 .map(gpu -> gpu.number("dev"))
                                 .sorted())

@@ -155,9 +155,7 @@ final class PlanInterpreter {
             peers.add(flattened);
             arrived[rank] = new int[flattened.size()];
             memory[rank][0] = new long[inputChunks * cells];
-            memory[rank][1] = inPlace && !collective.equals("allgather") && !collective.equals("reducescatter")
-                    ? memory[rank][0]
-                    : new long[outputChunks * cells];
+            memory[rank][1] = hasOneBuffer() ? memory[rank][0] : new long[outputChunks * cells];
             memory[rank][2] = random.longs((long) scratchChunks * cells).toArray();
             List<Block> own = new ArrayList<>();
             for (JsonTree block : gpu.list("threadblocks")) {
@@ -231,8 +229,12 @@ final class PlanInterpreter {
         return more;
     }
 
+    private boolean hasOneBuffer() {
+        return inPlace && !collective.equals("allgather") && !collective.equals("reducescatter");
+    }
+
     private void begin(int rank) {
-        if (!inPlace) {
+        if (!hasOneBuffer()) {
             Arrays.setAll(memory[rank][1], cell -> random.nextLong());
         }
         for (int cell = 0; cell < memory[rank][0].length; cell++) {
