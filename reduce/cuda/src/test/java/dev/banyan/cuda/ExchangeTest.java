@@ -214,6 +214,8 @@ class ExchangeTest {
             HostComparison comparison = new HostComparison(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
             try (ExchangeGpus gpus = gpus(random.nextInt(2, 9), algorithm, ExchangeGpus.SIZES)) {
+                HostComparison between =
+                        comparison.in(new CallersStreams(emulator, gpus.cuda().size()));
                 for (int call = 0; call < 10; call++) {
                     emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
                     Collective collective = RandomChoices.any(List.of(Collective.values()), random);
@@ -221,7 +223,7 @@ class ExchangeTest {
                     ReduceOp op = collective.reduces() && type.isFloating()
                             ? RandomChoices.any(List.of(ReduceOp.values()), random)
                             : ReduceOp.SUM;
-                    comparison.compare(
+                    between.compare(
                             gpus.host(),
                             gpus.cuda(),
                             collective,

@@ -13,6 +13,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs, of the ranks that are held here.
  * */
@@ -21,20 +22,27 @@ final class HostComparison {
 
     private final SplittableRandom random;
     private final boolean isExact;
+    private final @Nullable CallersStreams streams;
 
     /** @param random chooses the bits of the inputs */
     HostComparison(SplittableRandom random) {
-        this(random, false);
+        this(random, false, null);
     }
 
-    private HostComparison(SplittableRandom random, boolean isExact) {
+    private HostComparison(SplittableRandom random, boolean isExact, @Nullable CallersStreams streams) {
         this.random = random;
         this.isExact = isExact;
+        this.streams = streams;
+    }
+
+    /** Returns a comparison of calls {@linkplain CallersStreams#run between other work} in streams. */
+    HostComparison in(CallersStreams streams) {
+        return new HostComparison(random, isExact, streams);
     }
 
     /** Returns a comparison whose sums and means of floats are exact in any order. */
     static HostComparison exact(SplittableRandom random) {
-        return new HostComparison(random, true);
+        return new HostComparison(random, true, null);
     }
 
     /**
@@ -74,7 +82,16 @@ final class HostComparison {
                 }
             }
             host.run(call(host, collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
-            cuda.run(call(cuda, collective, root, count, type, op, inPlace, inputs, outputs));
+            CollectiveCall called = call(cuda, collective, root, count, type, op, inPlace, inputs, outputs);
+            if (streams == null) {
+                cuda.run(called);
+            } else {
+                List<MemorySegment> buffers = new ArrayList<>(inputs);
+                buffers.addAll(outputs);
+                buffers = streams.run(cuda, called, buffers);
+                inputs = buffers.subList(0, inputs.size());
+                outputs = buffers.subList(inputs.size(), buffers.size());
+            }
             for (int held = 0; held < inputs.size(); held++) {
                 int rank = cuda.firstRank() + held;
                 String what = collective + " " + type + " " + op + " in place " + inPlace + " count " + count + " rank "

@@ -202,13 +202,15 @@ class MulticastTest {
             HostComparison comparison = HostComparison.exact(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
             try (ExchangeGpus gpus = gpus(random.nextInt(2, 9), algorithm)) {
+                HostComparison between =
+                        comparison.in(new CallersStreams(emulator, gpus.cuda().size()));
                 for (int call = 0; call < 10; call++) {
                     emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
                     Collective collective = RandomChoices.any(List.of(Collective.values()), random);
                     DataType type = RandomChoices.any(
                             List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
                     boolean whole = random.nextInt(4) > 0;
-                    comparison.compare(
+                    between.compare(
                             gpus.host(),
                             gpus.cuda(),
                             collective,
