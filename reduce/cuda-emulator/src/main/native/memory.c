@@ -221,6 +221,11 @@ int64_t count_memory(const char *what) {
     if (!strcmp(what, "bytes")) return bytes;
     if (!strcmp(what, "host allocations")) return host;
     if (!strcmp(what, "registrations")) return registered;
+    if (!strcmp(what, "reservations")) {
+        int64_t reserved = 0;
+        for (const Reservation *reservation = reservations; reservation; reservation = reservation->next) reserved++;
+        return reserved;
+    }
     return -1;
 }
 
@@ -779,6 +784,8 @@ API CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const Access *access, 
     CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
         TRY(check_access(access, number, find(place)->context->index));
+        const Multicast *multicast = find(place)->multicast;
+        for (size_t a = 0; multicast && a < number; a++) CHECK(multicast->has[access[a].location.id], 401 /* ILLEGAL_STATE */);
     }
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
         for (size_t a = 0; a < number; a++) find(place)->access[access[a].location.id] = (unsigned char)access[a].flags;
