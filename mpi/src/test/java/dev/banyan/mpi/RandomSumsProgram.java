@@ -36,6 +36,8 @@ final class RandomSumsProgram {
     private static final List<Collective> COLLECTIVES =
             List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER);
     private static final List<DataType> TYPES = List.of(DataType.F32, DataType.F64, DataType.F16, DataType.BF16);
+    private static final List<ReduceOp> SUMS = List.of(ReduceOp.SUM, ReduceOp.AVG);
+    private static final List<ReduceOp> OPS = List.of(ReduceOp.SUM, ReduceOp.AVG, ReduceOp.MIN, ReduceOp.MAX);
     private static final List<Long> CHUNKS = List.of(Long.MAX_VALUE, 4096L, 64L << 10);
     private static final List<String> STORES = List.of("funnel", "concum", "depcha");
     private static final int CASES = 20;
@@ -114,14 +116,14 @@ final class RandomSumsProgram {
         switch (index % ways) {
             case 0 -> {
                 try (Communicator joined = Communicator.join(machine, config, end - first)) {
-                    forEach(machine.size(), COLLECTIVES, each -> joined(joined, each));
+                    forEach(machine.size(), COLLECTIVES, OPS, each -> joined(joined, each));
                 }
             }
             case 1 -> {
                 int[] own = IntStream.range(first, end).toArray();
                 try (Communicator local = Communicator.onHost(machine.subset(own), config);
                         HierarchicalCommunicator hierarchy = HierarchicalCommunicator.create(world, local)) {
-                    forEach(machine.size(), ALL_REDUCE, each -> {
+                    forEach(machine.size(), ALL_REDUCE, OPS, each -> {
                         List<MemorySegment> buffers = each.all().subList(first, end);
                         hierarchy.allReduce(buffers, each.count(), each.type(), each.op());
                         buffers.forEach(buffer -> each.check(buffer, 0));
@@ -129,7 +131,7 @@ final class RandomSumsProgram {
                 }
             }
             case 2 ->
-                forEach(machine.size(), ALL_REDUCE, each -> {
+                forEach(machine.size(), ALL_REDUCE, SUMS, each -> {
                     List<MemorySegment> buffers = each.all().subList(first, end);
                     int divisor = each.op() == ReduceOp.AVG ? each.ranks() : 1;
                     world.all()
@@ -157,7 +159,7 @@ final class RandomSumsProgram {
                 .load();
     }
 
-    private void forEach(int ranks, List<Collective> collectives, Consumer<Case> way) {
+    private void forEach(int ranks, List<Collective> collectives, List<ReduceOp> ops, Consumer<Case> way) {
         for (int i = 0; i < CASES; i++) {
             try (Arena arena = Arena.ofShared()) {
                 Collective collective = collectives.get(random.nextInt(collectives.size()));
@@ -165,7 +167,7 @@ final class RandomSumsProgram {
                         collective,
                         ranks,
                         TYPES.get(random.nextInt(TYPES.size())),
-                        random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVG,
+                        ops.get(random.nextInt(ops.size())),
                         arena));
             }
         }
@@ -287,9 +289,18 @@ final class RandomSumsProgram {
             for (double number : numbers) {
                 total += sum.integer(number, code);
             }
-            set(result, i, type, sum.result(total, code));
+            set(result, i, type, SUMS.contains(op) ? sum.result(total, code) : extreme(numbers, type, op));
         }
         return result.toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /** Returns the bits of the least or the greatest number, or of the one NaN. */
+    private static long extreme(double[] numbers, DataType type, ReduceOp op) {
+        double extreme = numbers[0];
+        for (double number : numbers) {
+            extreme = op == ReduceOp.MIN ? Math.min(extreme, number) : Math.max(extreme, number);
+        }
+        return Double.isNaN(extreme) ? Long.MAX_VALUE >>> Long.SIZE - type.bytes() * Byte.SIZE : bits(type, extreme);
     }
 
     private static double number(MemorySegment array, long i, DataType type) {

@@ -106,6 +106,14 @@ class ReproducibleGpusTest {
                 case 4 -> Math.scalb(random.nextInt(100), type == DataType.F64 ? -1074 : -149);
                 default -> random.nextGaussian();
             };
+            if (i % 14 == 5) {
+                long bits = random.nextLong();
+                value = switch (type) {
+                    case F64 -> Double.longBitsToDouble(bits);
+                    case F16 -> Float.float16ToFloat((short) bits);
+                    default -> Float.intBitsToFloat((int) bits);
+                };
+            }
             switch (type) {
                 case F64 -> values.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, 8L * i, value);
                 case F32 -> values.set(ValueLayout.JAVA_FLOAT_UNALIGNED, 4L * i, (float) value);
