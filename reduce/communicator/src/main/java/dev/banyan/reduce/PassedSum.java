@@ -186,7 +186,8 @@ final class PassedSum implements Executable {
         long rest = parts.rest().map(CollectiveRequest::count).orElse(0L);
         List<SumPass> passes = new ArrayList<>();
         for (int rank = held.first(); rank < held.first() + held.count(); rank++) {
-            passes.add(results(rank, outputs[rank], isSection ? rank * share : 0, rank * share, share, codes, integers));
+            passes.add(
+                    results(rank, outputs[rank], isSection ? rank * share : 0, rank * share, share, codes, integers));
             if (rest > 0) {
                 passes.add(results(rank, outputs[rank], shared(), shared(), rest, codes, integers));
             }

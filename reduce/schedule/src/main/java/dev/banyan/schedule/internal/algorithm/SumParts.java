@@ -40,8 +40,8 @@ public record SumParts(
     public static SumParts of(CollectiveRequest request, DataType type, int ranks) {
         DataType integers = type.sumIntegers(ranks);
         long inputs = request.collective().inputElements(request.count(), ranks);
-        boolean isShared = request.collective() == Collective.ALL_REDUCE
-                && request.count() * type.bytes() >= SHARED_BYTES;
+        boolean isShared =
+                request.collective() == Collective.ALL_REDUCE && request.count() * type.bytes() >= SHARED_BYTES;
         Collective total = isShared ? Collective.REDUCE_SCATTER : request.collective();
         long results = isShared ? request.count() / ranks : request.count();
         long rest = isShared ? request.count() % ranks : 0;
