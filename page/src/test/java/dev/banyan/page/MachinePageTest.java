@@ -114,7 +114,7 @@ class MachinePageTest {
     void ratesAreThoseOfTheComparison() {
         List<WayModel> ways = model.sets().sets().getFirst().ways();
         assertThat(rate(ways, "packing")).isCloseTo(600 / 7.0, within(1e-9));
-        assertThat(rate(ways, "multi-tree")).isCloseTo(66.667, within(0.001));
+        assertThat(rate(ways, "multi-tree (kernighan-lin)")).isCloseTo(66.667, within(0.001));
         assertThat(model.sets().sets().getFirst().parts()).hasSize(8);
         assertThat(model.sets().sets().getFirst().limit()).hasSize(32);
     }
@@ -152,8 +152,8 @@ class MachinePageTest {
                 .extracting(Curve::name)
                 .containsExactly(
                         "packing",
-                        "multi-tree",
-                        "single-tree",
+                        "multi-tree (kernighan-lin)",
+                        "single-tree (kernighan-lin)",
                         "ring",
                         "star",
                         "one-shot",

@@ -9,6 +9,7 @@ import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
@@ -18,6 +19,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
@@ -27,6 +29,7 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.tune.IterationTimes;
@@ -117,6 +120,9 @@ public final class TuneCommand extends ReportCommand {
     private @Nullable ByteSize last;
 
     @Mixin
+    private final VariantOptions variants = new VariantOptions();
+
+    @Mixin
     private final WorkloadOption workloads = new WorkloadOption();
 
     @Option(
@@ -173,6 +179,10 @@ public final class TuneCommand extends ReportCommand {
         }
     }
 
+    private Variants variants() {
+        return variants.of(AlgorithmChoice.scheduled());
+    }
+
     private int root() {
         return collective.hasRoot() ? ROOT : -1;
     }
@@ -197,7 +207,7 @@ public final class TuneCommand extends ReportCommand {
             tuner = tune(trials, most, FACTOR);
         }
         Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
-        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
+        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload, variants());
         report(
                 chosen,
                 group.name() + ", simulated",
@@ -246,7 +256,7 @@ public final class TuneCommand extends ReportCommand {
 
     private Tuner tune(Trials trials, long most, int factor) {
         List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor);
-        Tuner tuner = new Tuner(trials);
+        Tuner tuner = new Tuner(trials, variants());
         try (Progress progress = Progress.start("tune", sizes.size(), err())) {
             for (long size : sizes) {
                 tuner.next(size);

@@ -3,12 +3,14 @@ package dev.banyan.study.tune;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.study.machine.Variants;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * Sweeps algorithms, lengths of chunks and numbers of packed trees over sizes. Each algorithm is tried with shorter
@@ -18,6 +20,7 @@ public final class Tuner {
     private static final int MAX_WORSE_CHUNK_LENGTHS = 3;
 
     private final Trials trials;
+    private final Variants variants;
     private final List<Integer> maxTrees;
     private final List<Found> sizes = new ArrayList<>();
 
@@ -40,8 +43,9 @@ public final class Tuner {
     /** A choice and its time in us. */
     public record Tried(AlgorithmConfig choice, double us) {}
 
-    public Tuner(Trials trials) {
+    public Tuner(Trials trials, Variants variants) {
         this.trials = trials;
+        this.variants = variants;
         maxTrees = trials.maxTrees();
     }
 
@@ -74,9 +78,11 @@ public final class Tuner {
     }
 
     private Tried best(AlgorithmChoice algorithm, long bytes) {
-        List<Integer> trees = algorithm == AlgorithmChoice.PACKING ? maxTrees : List.of(Integer.MAX_VALUE);
-        return trees.stream()
-                .map(most -> best(new AlgorithmConfig(algorithm, most, Long.MAX_VALUE), bytes))
+        AlgorithmConfig variant = variants.of(algorithm);
+        Stream<AlgorithmConfig> tried = algorithm == AlgorithmChoice.PACKING
+                ? maxTrees.stream().map(variant::withMaxTrees)
+                : Stream.of(variant);
+        return tried.map(whole -> best(whole, bytes))
                 .min(Comparator.comparingDouble(Tried::us))
                 .orElseThrow();
     }
