@@ -27,6 +27,7 @@ import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
@@ -191,8 +192,9 @@ public final class TuneCommand extends ReportCommand {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
-        SimulatedCosts costs = new SimulatedCosts(
+        RangedCosts ranged = new RangedCosts(
                 group, profile == null ? Profiles.of(group) : profile, CudaBackendProvider.execution(config));
+        SimulatedCosts costs = ranged.usual();
         Planner planner = new Planner(group, config, costs, costs.platform());
         Tuner tuner;
         SimulatedNccl nccl = null;
@@ -203,7 +205,7 @@ public final class TuneCommand extends ReportCommand {
         } catch (IllegalArgumentException e) {
             remark = "nccl: " + e.getMessage();
         }
-        try (Trials trials = new SimulatedTrials(planner, costs, collective, root(), group.size(), nccl)) {
+        try (Trials trials = new SimulatedTrials(planner, ranged, collective, root(), group.size(), nccl)) {
             tuner = tune(trials, most, FACTOR);
         }
         Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));

@@ -31,8 +31,11 @@ public final class Tuner {
      * @param choice what the rules will take
      * @param us its time in us
      * @param best the best of each algorithm that was tried
+     * @param apart whether the range of the choice's time overlaps with that of no other algorithm, so that the
+     *     choice is the fastest
      */
-    public record Found(long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best) {
+    public record Found(
+            long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best, boolean apart) {
 
         /** The best of an algorithm, which must have been tried. */
         public Tried tried(AlgorithmChoice algorithm) {
@@ -72,9 +75,17 @@ public final class Tuner {
         for (AlgorithmChoice algorithm : trials.beside()) {
             best.put(algorithm, best(algorithm, bytes));
         }
-        Found found = new Found(bytes, taken.choice(), taken.us(), best);
+        Found found = new Found(bytes, taken.choice(), taken.us(), best, isApart(taken.choice(), best, bytes));
         sizes.add(found);
         return found;
+    }
+
+    private boolean isApart(AlgorithmConfig taken, Map<AlgorithmChoice, Tried> best, long bytes) {
+        double mostUs = trials.range(taken, bytes).mostUs();
+        return best.values().stream()
+                .map(Tried::choice)
+                .filter(other -> other.algorithm() != taken.algorithm())
+                .allMatch(other -> trials.range(other, bytes).leastUs() > mostUs);
     }
 
     private Tried best(AlgorithmChoice algorithm, long bytes) {
