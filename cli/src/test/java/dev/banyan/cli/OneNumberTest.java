@@ -160,13 +160,16 @@ class OneNumberTest {
     private static PageModel page(String name, Variants variants) {
         Machine machine = Machine.preset(name);
         Config config = Config.defaults();
-        return new PageStudy(
-                        ChosenMachine.whole(machine, null),
-                        variants,
-                        config,
-                        Profiles.of(machine),
-                        CudaBackendProvider.execution(config))
-                .run("", List.of(), List.of(), () -> {});
+        PageStudy study = new PageStudy(
+                ChosenMachine.whole(machine, null),
+                variants,
+                config,
+                Profiles.of(machine),
+                CudaBackendProvider.execution(config));
+        int[] parts = new int[1];
+        PageModel page = study.run("", List.of(), List.of(), () -> parts[0]++);
+        assertThat(parts[0]).as("parts of progress").isEqualTo(study.parts(0));
+        return page;
     }
 
     private static Map<Question, Double> curves(PageModel page) {

@@ -169,6 +169,12 @@ class MachinePageTest {
                     .orElseThrow();
             assertThat(auto.points().get(i).us()).isLessThanOrEqualTo(best * 1.03);
         }
+        assertThat(model.curves())
+                .as("a curve's band has no hole")
+                .allSatisfy(curve -> assertThat(curve.points().stream()
+                                .map(point -> point.least() == null)
+                                .distinct())
+                        .hasSize(1));
         assertThat(model.curves().getFirst().points())
                 .allSatisfy(point -> assertThat(point.us()).isBetween(point.least(), point.most()));
     }

@@ -84,7 +84,7 @@ class TuneTest {
             for (JsonNode best : size.get("best")) {
                 least = Math.min(least, best.get("timeUs").asDouble());
             }
-            assertThat(size.get("timeUs").asDouble()).isLessThanOrEqualTo(1.02 * least);
+            assertThat(size.get("timeUs").asDouble()).isEqualTo(least);
         }
         assertThat(TuningFile.read(file).sections().getFirst().rules())
                 .containsExactly(Map.entry(
