@@ -79,7 +79,10 @@ record TuneReport(
                     + ms(bound.oneByOneMs()) + " ms one by one)");
         }
         lines.add("#");
-        lines.add("# * is the fastest: its range overlaps with that of no other algorithm");
+        lines.add(
+                sizes.stream().anyMatch(Tuner.Found::apart)
+                        ? "# * is the fastest: its range overlaps with that of no other algorithm"
+                        : "# no choice is known to be the fastest: ranges of other algorithms overlap with its own");
         remarks.forEach(remark -> lines.add("# " + remark));
         lines.add("# by size: " + rules());
         lines.add("# written to " + TerminalText.of(file));
