@@ -29,7 +29,7 @@ final class SweepArguments extends OptionGroup {
     private static final int MOST_SIZES = 10_000;
     private static final int MOST_DEVICES = 1024;
 
-    /** What the columns of a sweep mean, for the footers of commands. */
+    /** Explains the columns of a sweep in the footers of commands. */
     static final String COLUMNS = "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,\n"
             + "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.";
 
