@@ -74,7 +74,7 @@ public final class Algorithms {
     /** By choices with an open length of chunks. */
     private final Map<AlgorithmConfig, TreeAlgorithm> made = new HashMap<>();
 
-    private final Map<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
+    private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
     private @Nullable IntFunction<Packings> packings;
 
     Algorithms(Machine machine, Config config) {

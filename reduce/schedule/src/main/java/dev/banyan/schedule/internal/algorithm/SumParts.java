@@ -42,7 +42,7 @@ public record SumParts(
                 && request.count() * type.bytes() >= SHARED_BYTES;
         Collective total = isShared ? Collective.REDUCE_SCATTER : request.collective();
         long results = isShared ? request.count() / ranks : request.count();
-        long each = type.bytes() + 1;
+        long each = type.bytes() + 1L;
         return new SumParts(
                 part(request, Collective.ALL_REDUCE, -1, inputs, DataType.U8),
                 part(request, total, request.root(), results, integers),

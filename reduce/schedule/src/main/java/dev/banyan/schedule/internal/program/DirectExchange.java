@@ -167,7 +167,7 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
     /** Joins shares that follow each other in memory. */
     private static List<Share> joined(List<Share> shares) {
         List<Share> joined = new ArrayList<>();
-        /** The last share by the place of its first target's end. */
+        // The last share by the place of its first target's end.
         Map<Location, Integer> ends = new HashMap<>();
         for (Share share : shares) {
             Location begin = share.targets().getFirst();
