@@ -22,10 +22,10 @@ import dev.banyan.cli.scaling.ScalingCommand;
 import dev.banyan.cli.study.StudyCommand;
 import dev.banyan.cli.topo.TopoCommand;
 import dev.banyan.cli.trace.TraceCommand;
-import dev.banyan.cli.trees.TreeChoice;
 import dev.banyan.cli.trees.TreesCommand;
 import dev.banyan.cli.tune.TuneCommand;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
@@ -121,9 +121,9 @@ final class BanyanCommand extends Subcommand {
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
         converters.add(TopoCommand.Form.class, TopoCommand.Form::of);
         ExportCommand.registerConverters(converters);
-        converters.add(TreeChoice.class, "generator of trees", Names.of(TreeChoice.values(), TreeChoice::label));
         converters.add(
-                AlgorithmChoice.class, "algorithm", Names.of(AlgorithmChoice.scheduled(), AlgorithmChoice::label));
+                TreeGenerator.class, "generator of trees", Names.of(TreeGenerator.values(), TreeGenerator::label));
+        converters.add(AlgorithmChoice.class, TreesCommand::algorithm);
         BenchCommand.registerConverters(converters);
         return command;
     }

@@ -156,7 +156,7 @@ class CommandLineTest {
         trees --machine dgx-1v --trees best           | known: kernighan-lin, exact, exhaustive, shallow
         trees --machine dgx-1v -a best                | known: single-tree, multi-tree, packing, ring, star
         trees --machine dgx-1v -a one-shot            | '''banyan compare'' rates it'
-        trees --machine dgx-1v -a ring --trees exact  | --penalty and --trees go with --algorithm single-tree or multi
+        trees --machine dgx-1v -a ring --trees exact  | --trees goes with -a single-tree or multi-tree
         trees --machine dgx-1v -a multi-tree --root 1 | --root goes with --algorithm single-tree or packing
         trees --collective all_reduce                 | --collective goes with --algorithm packing
         trees --max-trees 3 --trees exact             | go with --algorithm packing
@@ -173,7 +173,7 @@ class CommandLineTest {
         trees -a packing --collective all_to_all      | known: all_reduce
         trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
         trees -a packing --max-trees many             | many
-        trees -a packing --penalty 0.5                | --penalty and --trees go with
+        trees -a packing --penalty 0.5                | --penalty goes with
         trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
         trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce
         trees -a packing --root 8 --collective reduce -m dgx-1v | --root is 8; the ranks are 0..7
@@ -207,6 +207,9 @@ class CommandLineTest {
         bench --rings 0                               | --rings is 0; it must be at least 1
         bench --rings 2 -a packing                    | --rings goes with -a ring
         predict --rings 2 -b 1M -e 1M                 | --rings goes with -a ring
+        predict --trees exact -a packing              | --trees goes with -a single-tree or multi-tree
+        compare --rings 0 -m dgx-1v                   | --rings is 0; it must be at least 1
+        bench --workload lenet-5 --compute-ms 1 --trees exact | leave --algorithm, --trees and --rings out
         bench -n 0                                    | -n is 0
         bench -n many                                 | many
         bench -d complex                              | known: int8, uint8
@@ -242,6 +245,11 @@ class CommandLineTest {
         assertThat(run.out()).isEmpty();
         assertThat(run.err()).startsWith("banyan: ").contains(sentence).doesNotContain("Exception", "\tat ");
         assertThat(run.err().lines().count()).isLessThanOrEqualTo(3);
+    }
+
+    @Test
+    void treesKnowsNoAlgorithmWithoutTrees() {
+        assertThat(CommandRun.of("trees --machine dgx-1v -a best").err()).doesNotContain("one-shot");
     }
 
     @Test

@@ -28,6 +28,28 @@ class ExportCommandTest {
     }
 
     @Test
+    void fewerRingsAreFewerChannels() {
+        CommandRun one = CommandRun.of("export --for nccl -m p3.16xlarge --rings 1");
+        assertThat(one.out()).contains("nchannels=\"1\"").containsOnlyOnce("<graph id=\"0\"");
+        assertThat(one.err())
+                .contains("1 channel of 50 GB/s between 8 GPUs", "1 channel of equal shares: 66.7% less than the 85.7");
+        CommandRun three = CommandRun.of("export --for nccl -m p3.16xlarge --rings 3");
+        assertThat(three.out()).contains("nchannels=\"2\"");
+        assertThat(CommandRun.of("export --for rccl -m p3.16xlarge --rings 1").out())
+                .startsWith("export NCCL_RINGS=\"0 3 2 1 5 6 7 4\"\n");
+    }
+
+    @Test
+    void plansHaveTheTreesOfTheNamedGenerator() throws IOException {
+        String export = "export --for mscclpp -m p3.16xlarge -a single-tree --trees ";
+        assertThat(CommandRun.of(export + "shallow").err()).contains("25 GB/s algbw by the links, 2 hops");
+        assertThat(CommandRun.of(export + "exact").err()).contains("25 GB/s algbw by the links, 3 hops");
+        assertThat(CommandRun.of("export --for mscclpp -m p3.16xlarge -a ring --trees exact")
+                        .err())
+                .contains("--trees goes with -a single-tree or multi-tree");
+    }
+
+    @Test
     void withoutAFileRemarksGoToStandardError() {
         CommandRun run = CommandRun.of("export --for nccl -m pcie-8 --devices 0-3,5 --nccl 2.27.5");
         assertThat(run.status()).isZero();

@@ -11,8 +11,12 @@ import dev.banyan.page.model.Playback;
 import dev.banyan.page.model.SetModel;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import java.nio.file.Path;
@@ -29,8 +33,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The commands and the page give one number for one question. */
 class OneNumberTest {
     private static final long LARGE = 64L << 20;
-    private static final List<Long> SIZES = List.of(64L << 10, LARGE);
     private static final int MOST_PAGE_DEVICES = 16;
+    private static final Variants VARIANTS = Variants.of(Config.defaults());
 
     @TempDir
     Path folder;
@@ -39,8 +43,8 @@ class OneNumberTest {
     private record Question(String algorithm, long bytes) {}
 
     @Test
-    void aPresetGivesEqualNumbers() throws Exception {
-        givesEqualNumbers("pcie-4");
+    void aSmallPresetGivesEqualNumbers() throws Exception {
+        givesEqualNumbers("pcie-4", " -b 16M -e 64M");
     }
 
     static Stream<String> presets() {
@@ -52,26 +56,32 @@ class OneNumberTest {
     @Tag("soak")
     @ParameterizedTest
     @MethodSource("presets")
-    void givesEqualNumbers(String machine) throws Exception {
+    void everyPresetGivesEqualNumbers(String machine) throws Exception {
+        givesEqualNumbers(machine, "");
+    }
+
+    private void givesEqualNumbers(String machine, String tunedSizes) throws Exception {
         Map<Question, Double> predicted = predicted(machine);
-        assertThat(predicted).hasSize(SIZES.size() * AlgorithmChoice.scheduled().size());
-        PageModel page = page(machine);
+        assertThat(predicted)
+                .hasSize(PageStudy.sizes().size() * AlgorithmChoice.scheduled().size());
+        PageModel page = page(machine, VARIANTS);
         Map<Question, Double> curves = curves(page);
-        Map<Question, Double> tuned = tuned(machine);
+        Map<Question, Double> tuned = tuned(machine + tunedSizes);
         predicted.forEach((question, us) -> {
             assertThat(curves.get(question)).as("curve of %s", question).isCloseTo(us, within(1e-6 * us));
-            if (question.bytes() == LARGE) {
-                assertThat(tuned.get(question))
-                        .as("tune's best of %s, which may limit trees and chunks", question)
-                        .isLessThanOrEqualTo(us * 1.0001);
-            }
         });
+        assertThat(tuned.keySet())
+                .extracting(Question::algorithm)
+                .containsAll(
+                        predicted.keySet().stream().map(Question::algorithm).toList());
+        tuned.forEach((question, us) -> assertThat(us)
+                .as("tune's best of %s, which may limit trees and chunks", question)
+                .isLessThanOrEqualTo(1.0001 * predicted.getOrDefault(question, Double.POSITIVE_INFINITY)));
         Map<String, Double> rates = new HashMap<>();
         CommandRun.of("compare --machine " + machine + " --format json")
                 .rows()
-                .forEach(row -> rates.put(
-                        row.get("name").asText().replace(" (kernighan-lin)", ""),
-                        row.path("rateGBs").asDouble()));
+                .forEach(row ->
+                        rates.put(row.get("name").asText(), row.path("rateGBs").asDouble()));
         SetModel whole = page.sets().sets().stream()
                 .filter(set -> set.devices().size() == page.machine().devices())
                 .findFirst()
@@ -94,26 +104,72 @@ class OneNumberTest {
         }
     }
 
+    @Test
+    void aVariantHasEqualNumbersInAllCommands() throws Exception {
+        String variant = " --machine p3.8xlarge --trees shallow --rings 1 --format json";
+        Map<String, Double> us = new HashMap<>();
+        CommandRun.of("predict --algorithm single-tree,multi-tree,ring -b 64M -e 64M" + variant)
+                .rows()
+                .forEach(row -> us.put(
+                        row.get("inPlace").get("choice").asText().replaceFirst("@.*", ""),
+                        row.get("inPlace").get("timeUs").asDouble()));
+        assertThat(us).containsOnlyKeys("single-tree/shallow", "multi-tree/shallow", "ring/1");
+        JsonNode best = CommandRun.of("tune --predict -b 64M -e 64M --output " + folder.resolve("t.ini") + variant)
+                .rows()
+                .get(0)
+                .get("best");
+        for (String algorithm : us.keySet()) {
+            JsonNode tuned = best.get(algorithm.replaceFirst("/.*", ""));
+            assertThat(tuned.get("choice").asText()).startsWith(algorithm);
+            assertThat(tuned.get("timeUs").asDouble()).isLessThanOrEqualTo(us.get(algorithm) * 1.0001);
+        }
+        assertThat(CommandRun.of("compare" + variant).rows())
+                .extracting(row -> row.get("name").asText())
+                .contains("single-tree (shallow)", "multi-tree (shallow)", "ring/1")
+                .doesNotContain("multi-tree (kernighan-lin)", "ring");
+        PageModel page = page("p3.8xlarge", new Variants(TreeGenerator.SHALLOW, 1));
+        assertThat(page.algorithms()).contains("single-tree (shallow)", "multi-tree (shallow)", "ring/1");
+        Map<Question, Double> curves = curves(page);
+        us.forEach((algorithm, time) -> {
+            String name = ChoiceText.name(AlgorithmConfig.parse(algorithm));
+            assertThat(curves.get(new Question(name, LARGE))).as(name).isCloseTo(time, within(1e-6 * time));
+        });
+    }
+
     private static Map<Question, Double> predicted(String machine) throws Exception {
         Map<Question, Double> found = new HashMap<>();
         JsonNode rows = CommandRun.of(
-                        "predict --machine " + machine + " -b 64K -e 64M -f 1024 --algorithm all --format json")
+                        "predict --machine " + machine + " -b 1K -e 1G -f 4 --algorithm all --format json")
                 .rows();
         rows.forEach(row -> found.put(
-                new Question(row.get("algorithm").asText(), row.get("bytes").asLong()),
+                new Question(
+                        name(row.get("algorithm").asText()), row.get("bytes").asLong()),
                 row.get("inPlace").get("timeUs").asDouble()));
         return found;
     }
 
-    private static PageModel page(String name) {
+    /** Returns the name that tables give an algorithm by its label. */
+    private static String name(String label) {
+        return AlgorithmChoice.scheduled().stream()
+                .filter(algorithm -> algorithm.label().equals(label))
+                .map(algorithm -> ChoiceText.name(VARIANTS.of(algorithm)))
+                .findFirst()
+                .orElse(label);
+    }
+
+    private static PageModel page(String name, Variants variants) {
         Machine machine = Machine.preset(name);
         Config config = Config.defaults();
-        return new PageStudy(
-                        ChosenMachine.whole(machine, null),
-                        config,
-                        Profiles.of(machine),
-                        CudaBackendProvider.execution(config))
-                .run("", List.of(), List.of(), () -> {});
+        PageStudy study = new PageStudy(
+                ChosenMachine.whole(machine, null),
+                variants,
+                config,
+                Profiles.of(machine),
+                CudaBackendProvider.execution(config));
+        int[] parts = new int[1];
+        PageModel page = study.run("", List.of(), List.of(), () -> parts[0]++);
+        assertThat(parts[0]).as("parts of progress").isEqualTo(study.parts(0));
+        return page;
     }
 
     private static Map<Question, Double> curves(PageModel page) {
@@ -126,14 +182,14 @@ class OneNumberTest {
 
     private Map<Question, Double> tuned(String machine) throws Exception {
         Map<Question, Double> found = new HashMap<>();
-        JsonNode rows = CommandRun.of("tune --predict --machine " + machine + " -b 64M -e 64M --format json --output "
-                        + folder.resolve("t.ini"))
+        JsonNode rows = CommandRun.of(
+                        "tune --predict --machine " + machine + " --format json --output " + folder.resolve("t.ini"))
                 .rows();
         for (JsonNode row : rows) {
             row.get("best")
                     .properties()
                     .forEach(best -> found.put(
-                            new Question(best.getKey(), row.get("bytes").asLong()),
+                            new Question(name(best.getKey()), row.get("bytes").asLong()),
                             best.getValue().get("timeUs").asDouble()));
         }
         return found;

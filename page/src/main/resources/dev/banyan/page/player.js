@@ -245,7 +245,8 @@ function show() {
     `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
     `${trees === 1 ? "one colour: all go the same way" : "a colour for each tree"}. ` +
     "Filled and dark: reduce. Pale rings: broadcast. The ring of a GPU: what it has received. " +
-    "One simulated call, which takes as long as the curve shows.";
+    "One simulated call, which takes as long as the curve shows." +
+    (call.order.length > MOST_LABELLED ? " Point at a row of what links carry to see which link it is." : "");
   view.setGroup(new Set(machine.nodes.slice(0, machine.devices).keys()));
   view.fade();
   drawRows();

@@ -153,6 +153,12 @@ class MachinePageBrowserTest {
         assertThat(browser.all("#drawing .gpu.root")).hasSize(1);
         browser.click("[data-shown='all']");
         assertThat(browser.all("#drawing path[data-tree]")).hasSize(7 * trees);
+        assertThat((List<?>)
+                        browser.script("return [...new Map([...document.querySelectorAll('#drawing path[data-tree]')]"
+                                + ".map(path => [path.dataset.tree, getComputedStyle(path).stroke])).values()]"))
+                .as("colours of trees")
+                .hasSize(trees)
+                .doesNotHaveDuplicates();
         browser.click("[data-shown='load']");
         assertThat(browser.all("#drawing path[data-tree]")).isEmpty();
     }

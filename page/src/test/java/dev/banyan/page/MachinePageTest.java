@@ -114,7 +114,7 @@ class MachinePageTest {
     void ratesAreThoseOfTheComparison() {
         List<WayModel> ways = model.sets().sets().getFirst().ways();
         assertThat(rate(ways, "packing")).isCloseTo(600 / 7.0, within(1e-9));
-        assertThat(rate(ways, "multi-tree")).isCloseTo(66.667, within(0.001));
+        assertThat(rate(ways, "multi-tree (kernighan-lin)")).isCloseTo(66.667, within(0.001));
         assertThat(model.sets().sets().getFirst().parts()).hasSize(8);
         assertThat(model.sets().sets().getFirst().limit()).hasSize(32);
     }
@@ -152,8 +152,8 @@ class MachinePageTest {
                 .extracting(Curve::name)
                 .containsExactly(
                         "packing",
-                        "multi-tree",
-                        "single-tree",
+                        "multi-tree (kernighan-lin)",
+                        "single-tree (kernighan-lin)",
                         "ring",
                         "star",
                         "one-shot",
@@ -169,6 +169,12 @@ class MachinePageTest {
                     .orElseThrow();
             assertThat(auto.points().get(i).us()).isLessThanOrEqualTo(best * 1.03);
         }
+        assertThat(model.curves())
+                .as("a curve's band has no hole")
+                .allSatisfy(curve -> assertThat(curve.points().stream()
+                                .map(point -> point.least() == null)
+                                .distinct())
+                        .hasSize(1));
         assertThat(model.curves().getFirst().points())
                 .allSatisfy(point -> assertThat(point.us()).isBetween(point.least(), point.most()));
     }

@@ -7,6 +7,7 @@ import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.util.List;
@@ -38,7 +39,8 @@ final class Pages {
     static PageModel model(Machine machine) {
         return new PageStudy(
                         ChosenMachine.whole(machine, null),
-                        Config.builder().build(),
+                        Variants.of(Config.defaults()),
+                        Config.defaults(),
                         Profiles.of(machine),
                         Execution.PROGRAMS)
                 .run("0.0.0", List.of(MEASURED), MODELS, () -> {});

@@ -41,7 +41,8 @@ class AutomaticChoiceTest {
         return Stream.concat(
                         algorithms().stream().map(AlgorithmConfig::of),
                         IntStream.iterate(1, most -> most < trees, most -> 2 * most)
-                                .mapToObj(most -> new AlgorithmConfig(AlgorithmChoice.PACKING, most, Long.MAX_VALUE)))
+                                .mapToObj(most -> AlgorithmConfig.of(AlgorithmChoice.PACKING)
+                                        .withMaxTrees(most)))
                 .toList();
     }
 

@@ -13,7 +13,7 @@ import dev.banyan.cli.bench.workload.WorldBench;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
-import dev.banyan.cli.output.PlotFile;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
@@ -44,8 +44,7 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,",
-            "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.",
+            SweepArguments.COLUMNS,
             "",
             "Examples:",
             "  banyan bench",
@@ -67,6 +66,9 @@ public final class BenchCommand extends ReportCommand {
 
     @Mixin
     private final SweepArguments sweep = new SweepArguments();
+
+    @Mixin
+    private final VariantOptions variants = new VariantOptions();
 
     @Mixin
     private final RunArguments repeated = new RunArguments();
@@ -110,12 +112,6 @@ public final class BenchCommand extends ReportCommand {
                             + " those of rank 0.")
     private @Nullable Integer processes;
 
-    @Option(
-            names = "--plot",
-            paramLabel = "FILE.svg",
-            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
-    private @Nullable PlotFile plot;
-
     /** Registers the types that options of benchmarks have. */
     public static void registerConverters(Converters converters) {
         converters.add(ElementTypes.class, "element type", ElementTypes.named());
@@ -141,7 +137,7 @@ public final class BenchCommand extends ReportCommand {
             sweep.takeFirst(machine);
         }
         Config config = Config.load();
-        Reporter reporter = new Reporter(out(), err(), forPrograms(), plot, this::print);
+        Reporter reporter = new Reporter(out(), err(), forPrograms(), sweep.plot(), this::print);
         long wrong;
         try {
             wrong = measure(workload, config, reporter);
@@ -220,14 +216,14 @@ public final class BenchCommand extends ReportCommand {
         Reporter own = place.process() == 0 ? reporter : reporter.silent();
         ProcessesBench bench = new ProcessesBench(machine, place, repeated.runs(!sweep.anySizeGiven()), own);
         return backend.choose(machine) == RankBackend.CUDA
-                ? bench.runOnGpus(sweep.sweeps(count), config, warnings(config))
-                : bench.runOnHost(sweep.sweeps(count), warnings(config));
+                ? bench.runOnGpus(sweep.sweeps(count, variants), config, warnings(config))
+                : bench.runOnHost(sweep.sweeps(count, variants), warnings(config));
     }
 
     private long run(
             MeasuredBench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
         RankSite site = bench.site();
-        List<Sweep> sweeps = sweep.sweeps(chosen.machine().size());
+        List<Sweep> sweeps = sweep.sweeps(chosen.machine().size(), variants);
         reporter.introduce(chosen, site.devices(), site.platform(), null, warnings(config));
         if (site instanceof HostSite) {
             reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
@@ -235,7 +231,7 @@ public final class BenchCommand extends ReportCommand {
         }
         return workload == null
                 ? Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter)
-                : bench.run(workload, sweep.algorithmsOfWorkload(), repeated.runs());
+                : bench.run(workload, sweep.listed(variants), repeated.runs());
     }
 
     /** Leaves out sweeps that cannot be run, unless that is all of them: the first one says why then. */
@@ -276,8 +272,6 @@ public final class BenchCommand extends ReportCommand {
     private void refuseNonsense(@Nullable Workload workload) {
         sweep.refuseNonsense();
         repeated.refuseNonsense();
-        require(workload == null || plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
-        require(!sweep.isSeveral() || plot == null, "--plot shows one type and operation; name them with -d and -o");
         Integer gpus = sweep.gpus();
         require(
                 gpus == null || store == null || !store.overProcesses(),
@@ -310,9 +304,9 @@ public final class BenchCommand extends ReportCommand {
                     "--compute-ms is " + computeMs + "; it must be above 0 and at most " + MOST_COMPUTE_MS);
             backend.requireHost("--compute-ms");
             require(
-                    sweep.algorithms() == null,
-                    "--kvstore says how keys are sent; leave --algorithm out, or set BANYAN_ALGORITHM for --kvstore"
-                            + " auto");
+                    sweep.algorithms() == null && !variants.given(),
+                    "--kvstore says how keys are sent; leave --algorithm, --trees and --rings out, or set"
+                            + " BANYAN_ALGORITHM for --kvstore auto");
         }
     }
 }

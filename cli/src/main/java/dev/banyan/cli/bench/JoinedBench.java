@@ -15,7 +15,7 @@ import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
@@ -52,12 +52,10 @@ record JoinedBench(
         reporter.lines(NcclTable.MEASURED.header());
         List<Row> rows;
         try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
-            for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+            for (AlgorithmConfig algorithm : sweep.algorithms()) {
                 table.title(sweep.title(algorithm));
                 Config config = Config.builder()
-                        .set(
-                                Planner.ALGORITHM,
-                                SizeRules.always(sweep.algorithms().config(algorithm)))
+                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                         .load();
                 try (Communicator joined = join.apply(config)) {
                     Rank rank = new Rank(joined, call, bytes, check);
@@ -101,7 +99,7 @@ record JoinedBench(
             sum = RankMemory.of(joined, rank, Long.BYTES, arena);
         }
 
-        Row row(AlgorithmChoice algorithm, long count, Repeats repeats) {
+        Row row(AlgorithmConfig algorithm, long count, Repeats repeats) {
             Long wrongApart = check == null ? null : (Long) ofAll(calls.checkApart(joined, call, count, 0, check));
             CollectiveCall apart = calls.apart(call, count, 0);
             joined.prepare(apart);

@@ -1,15 +1,16 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.workload.WorkloadBench;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.study.workload.Workload;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Measures calls on devices or virtual devices. */
@@ -17,9 +18,7 @@ record MeasuredBench(RankSite site, RunArguments.Runs runs, Reporter reporter) {
     /** Runs a sweep. Returns the number of wrong elements. */
     long run(Sweep sweep) {
         require(refusal(sweep));
-        boolean besideNccl = sweep.algorithms().choices().contains(AlgorithmChoice.NCCL)
-                && sweep.algorithms().choices().size() > 1
-                && site.ranks() > 1;
+        boolean besideNccl = sweep.hasNccl() && sweep.algorithms().size() > 1 && site.ranks() > 1;
         return besideNccl
                 ? new NcclTurns(site, sweep.call(), runs, reporter).run(sweep)
                 : new SweepBench(site, runs, reporter).run(sweep);
@@ -30,7 +29,7 @@ record MeasuredBench(RankSite site, RunArguments.Runs runs, Reporter reporter) {
      *
      * @param rounds timed rounds, or null for as many as make sense
      */
-    long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+    long run(Workload workload, List<AlgorithmConfig> algorithms, @Nullable Integer rounds) {
         require(refusal(algorithms, new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true)));
         return new WorkloadBench(site, reporter).run(workload, algorithms, rounds);
     }
@@ -42,8 +41,8 @@ record MeasuredBench(RankSite site, RunArguments.Runs runs, Reporter reporter) {
     }
 
     /** Returns why NCCL, if it is asked for, cannot run a collective. */
-    private @Nullable String refusal(AlgorithmList algorithms, NcclRequest request) {
-        return algorithms.choices().contains(AlgorithmChoice.NCCL) ? site.refusal(request) : null;
+    private @Nullable String refusal(List<AlgorithmConfig> algorithms, NcclRequest request) {
+        return algorithms.contains(AlgorithmConfig.of(AlgorithmChoice.NCCL)) ? site.refusal(request) : null;
     }
 
     private static void require(@Nullable String refusal) {

@@ -17,6 +17,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
@@ -70,9 +71,7 @@ final class NcclTurns {
         FreeMemory.require(
                 Math.multiplyExact(2L * call.ranks(), bytes),
                 "give a smaller largest size with -e, or fewer devices with --devices");
-        List<AlgorithmChoice> ours = sweep.algorithms().choices().stream()
-                .filter(algorithm -> algorithm != AlgorithmChoice.NCCL)
-                .toList();
+        List<AlgorithmConfig> ours = sweep.withoutNccl().algorithms();
         List<Pair> pairs;
         try (Arena arena = Arena.ofShared();
                 Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL))) {
@@ -84,10 +83,9 @@ final class NcclTurns {
             reporter.lines(header(call));
             try (Rows<Pair> table =
                     reporter.rows("bench", ours.size() * sweep.counts().size(), this::line)) {
-                for (AlgorithmChoice algorithm : ours) {
-                    table.title(ours.size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of());
-                    try (Communicator communicator =
-                            site.open(sweep.algorithms().config(algorithm))) {
+                for (AlgorithmConfig algorithm : ours) {
+                    table.title(ours.size() > 1 ? List.of("# algorithm: " + ChoiceText.name(algorithm)) : List.of());
+                    try (Communicator communicator = site.open(algorithm)) {
                         for (long count : sweep.counts()) {
                             if (table.isLast(measure(call, algorithm, communicator, nccl, count, calls, check))) {
                                 return 0;
@@ -112,7 +110,7 @@ final class NcclTurns {
 
     private Pair measure(
             Call call,
-            AlgorithmChoice algorithm,
+            AlgorithmConfig algorithm,
             Communicator ours,
             Communicator nccl,
             long count,
@@ -133,7 +131,7 @@ final class NcclTurns {
                         Measurement.of(call, count, together[0], oursTogether),
                         null),
                 new Row(
-                        AlgorithmChoice.NCCL,
+                        AlgorithmConfig.of(AlgorithmChoice.NCCL),
                         call,
                         count,
                         Measurement.of(call, count, apart[1], ncclApart),
@@ -176,7 +174,7 @@ final class NcclTurns {
         return Numbers.format(
                 "%12d  %12s  %10.2f  %10.2f  %6.2f  %8.2f  %8.2f  %8.2f  %6s",
                 ours.bytes(),
-                ours.algorithm().label(),
+                ours.algorithm().algorithm().label(),
                 ours.outOfPlace().medianUs(),
                 pair.nccl().outOfPlace().medianUs(),
                 pair.ratio(),
@@ -195,10 +193,10 @@ final class NcclTurns {
         List<String> lines = new ArrayList<>();
         pairs.stream().map(pair -> pair.ours().algorithm()).distinct().forEach(algorithm -> {
             List<String> slower = pairs.stream()
-                    .filter(pair -> pair.ours().algorithm() == algorithm && pair.ratio() < 1)
+                    .filter(pair -> pair.ours().algorithm().equals(algorithm) && pair.ratio() < 1)
                     .map(pair -> new ByteSize(pair.ours().bytes()).label())
                     .toList();
-            lines.add("# " + algorithm.label()
+            lines.add("# " + ChoiceText.name(algorithm)
                     + (slower.isEmpty()
                             ? ": faster than NCCL or equal at every size here"
                             : ": slower than NCCL at " + String.join(", ", slower)));

@@ -1,14 +1,14 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
-import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
@@ -30,8 +30,7 @@ import picocli.CommandLine.Option;
         },
         footer = {
             "",
-            "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,",
-            "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.",
+            SweepArguments.COLUMNS,
             "",
             "Examples:",
             "  banyan predict --machine p3.16xlarge",
@@ -45,6 +44,9 @@ public final class PredictCommand extends ReportCommand {
 
     @Mixin
     private final SweepArguments sweep = new SweepArguments();
+
+    @Mixin
+    private final VariantOptions variants = new VariantOptions();
 
     @Mixin
     private final WorkloadOption workloads = new WorkloadOption();
@@ -62,12 +64,6 @@ public final class PredictCommand extends ReportCommand {
                     "With one algorithm: write the timeline of the largest size, or of a workload with all keys in"
                             + " flight, for ui.perfetto.dev: a row per device and per direction of a link.")
     private @Nullable OutputFile trace;
-
-    @Option(
-            names = "--plot",
-            paramLabel = "FILE.svg",
-            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
-    private @Nullable PlotFile plot;
 
     @Option(
             names = {"-v", "--verbose"},
@@ -89,7 +85,7 @@ public final class PredictCommand extends ReportCommand {
         refuseNonsense(workload);
         sweep.takeFirst(machine);
         Config config = Config.load();
-        Reporter reporter = new Reporter(out(), err(), forPrograms(), plot, this::print);
+        Reporter reporter = new Reporter(out(), err(), forPrograms(), sweep.plot(), this::print);
         try {
             predict(workload, config, reporter);
         } finally {
@@ -107,11 +103,11 @@ public final class PredictCommand extends ReportCommand {
         String how = "predicted with profile " + constants.name() + ", executor "
                 + platform.execution().label();
         if (workload != null) {
-            requireOneToTrace(sweep.algorithmsOfWorkload());
+            requireOneToTrace(sweep.listed(variants));
             reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
-            bench.run(workload, sweep.algorithmsOfWorkload());
+            bench.run(workload, sweep.listed(variants));
         } else {
-            List<Sweep> sweeps = sweep.sweeps(chosen.machine().size());
+            List<Sweep> sweeps = sweep.sweeps(chosen.machine().size(), variants);
             requireOneToTrace(sweeps.getFirst().algorithms());
             reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
             Sweep.runAll(sweeps, bench::run, reporter);
@@ -120,19 +116,16 @@ public final class PredictCommand extends ReportCommand {
 
     private void refuseNonsense(@Nullable Workload workload) {
         sweep.refuseNonsense();
-        require(
-                !sweep.isSeveral() || (plot == null && trace == null),
-                "--plot and --trace show one type and operation; name them with -d and -o");
+        require(trace == null || !sweep.isSeveral(), "--trace shows one type and operation; name them with -d and -o");
         require(
                 !sweep.hasNccl() || (workload == null && trace == null),
                 "--algorithm nccl is predicted call by call; leave --workload and --trace out");
         if (workload != null) {
-            require(plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
             sweep.refuseBesideWorkload();
         }
     }
 
-    private void requireOneToTrace(AlgorithmList list) {
-        require(trace == null || list.choices().size() == 1, "--trace shows one algorithm; name it with --algorithm");
+    private void requireOneToTrace(List<AlgorithmConfig> algorithms) {
+        require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
     }
 }

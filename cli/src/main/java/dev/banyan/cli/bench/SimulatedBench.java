@@ -1,6 +1,5 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.report.NcclTable;
@@ -15,6 +14,7 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
@@ -90,7 +90,7 @@ final class SimulatedBench {
         boolean sums = isReproducible(asked.call());
         Sweep sweep = asked;
         SimulatedNccl nccl = null;
-        if (asked.algorithms().choices().contains(AlgorithmChoice.NCCL)) {
+        if (asked.hasNccl()) {
             try {
                 if (sums) {
                     throw new IllegalArgumentException(Algorithms.REPRODUCIBLE.name()
@@ -98,8 +98,8 @@ final class SimulatedBench {
                 }
                 nccl = SimulatedNccl.compared(chosen.machine(), profile);
             } catch (IllegalArgumentException e) {
-                sweep = asked.without(AlgorithmChoice.NCCL);
-                if (sweep.algorithms().choices().isEmpty()) {
+                sweep = asked.withoutNccl();
+                if (sweep.algorithms().isEmpty()) {
                     throw e;
                 }
                 reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
@@ -109,10 +109,9 @@ final class SimulatedBench {
         reporter.lines(table.header());
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
-            for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+            for (AlgorithmConfig algorithm : sweep.algorithms()) {
                 printed.title(sweep.title(algorithm));
-                Predictions predictions =
-                        algorithm == AlgorithmChoice.NCCL ? null : predictions(sweep.algorithms(), algorithm);
+                Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)
@@ -132,7 +131,7 @@ final class SimulatedBench {
         }
         reporter.lines(table.footer(rows));
         List<Row> ours = rows.stream()
-                .filter(row -> row.algorithm() != AlgorithmChoice.NCCL)
+                .filter(row -> row.algorithm().algorithm() != AlgorithmChoice.NCCL)
                 .toList();
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
@@ -145,8 +144,7 @@ final class SimulatedBench {
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
-            Predictions predictions =
-                    predictions(sweep.algorithms(), sweep.algorithms().choices().getFirst());
+            Predictions predictions = predictions(sweep.algorithms().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
             write(trace, last, 1, "the largest size, in place");
         }
@@ -167,7 +165,7 @@ final class SimulatedBench {
                 timing.us(),
                 SimulatedNccl.choice(timing),
                 nccl.range(timing, call.size(count)).orElse(null));
-        return new Row(AlgorithmChoice.NCCL, call, count, predicted, predicted, null);
+        return new Row(AlgorithmConfig.of(AlgorithmChoice.NCCL), call, count, predicted, predicted, null);
     }
 
     private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
@@ -210,11 +208,11 @@ final class SimulatedBench {
                         + " GB/s, assumed to be as fast as copies");
     }
 
-    private Predictions predictions(AlgorithmList algorithms, AlgorithmChoice algorithm) {
+    private Predictions predictions(AlgorithmConfig algorithm) {
         return new Predictions(
                 chosen.machine(),
                 Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(algorithms.config(algorithm)))
+                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                         .load(),
                 costs.usual());
     }
@@ -272,14 +270,14 @@ final class SimulatedBench {
     }
 
     /** Predicts the gradients of a model. */
-    void run(Workload workload, AlgorithmList algorithms) {
+    void run(Workload workload, List<AlgorithmConfig> algorithms) {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
         try (Rows<WorkloadRow> printed =
-                reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
-            for (AlgorithmChoice algorithm : algorithms.choices()) {
-                IntToDoubleFunction endUs = times(workload, predictions(algorithms, algorithm));
+                reporter.rows(workload.name(), algorithms.size() * depths.size(), WorkloadRow::line)) {
+            for (AlgorithmConfig algorithm : algorithms) {
+                IntToDoubleFunction endUs = times(workload, predictions(algorithm));
                 for (int depth : depths) {
                     double timeMs = endUs.applyAsDouble(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
@@ -290,11 +288,7 @@ final class SimulatedBench {
             rows = printed.all();
         }
         if (trace != null) {
-            write(
-                    trace,
-                    predictions(algorithms, algorithms.choices().getFirst()).plan(workload),
-                    workload.keys(),
-                    "all keys in flight");
+            write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all keys in flight");
         }
         if (reproducible) {
             reporter.lines(passes());

@@ -1,9 +1,10 @@
 package dev.banyan.cli.bench;
 
-import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.study.text.ChoiceText;
 import java.util.List;
 import java.util.function.ToLongFunction;
 
@@ -14,7 +15,7 @@ import java.util.function.ToLongFunction;
  * @param counts element counts, as the collective counts them, ascending
  * @param algorithms what carries the calls out, one after another
  */
-record Sweep(Call call, List<Long> counts, AlgorithmList algorithms) {
+record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
     /** Runs sweeps one after another, and returns the number of wrong elements. */
     static long runAll(List<Sweep> sweeps, ToLongFunction<Sweep> bench, Reporter reporter) {
         long wrong = 0;
@@ -30,29 +31,36 @@ record Sweep(Call call, List<Long> counts, AlgorithmList algorithms) {
         return wrong;
     }
 
-    /** Returns the sweep without an algorithm. */
-    Sweep without(AlgorithmChoice algorithm) {
+    /** Returns the sweep without NCCL. */
+    Sweep withoutNccl() {
         return new Sweep(
                 call,
                 counts,
-                new AlgorithmList(
-                        algorithms.choices().stream()
-                                .filter(choice -> choice != algorithm)
-                                .toList(),
-                        algorithms.rings()));
+                algorithms.stream().filter(algorithm -> !isNccl(algorithm)).toList());
+    }
+
+    /** Returns whether NCCL is among the algorithms. */
+    boolean hasNccl() {
+        return algorithms.stream().anyMatch(Sweep::isNccl);
+    }
+
+    private static boolean isNccl(AlgorithmConfig algorithm) {
+        return algorithm.algorithm() == AlgorithmChoice.NCCL;
     }
 
     /** Returns the number of rows. */
     int rows() {
-        return algorithms.choices().size() * counts.size();
+        return algorithms.size() * counts.size();
     }
 
     long largestCount() {
         return counts.getLast();
     }
 
-    /** Heading of an algorithm's rows, where there are several algorithms. */
-    List<String> title(AlgorithmChoice algorithm) {
-        return algorithms.choices().size() > 1 ? List.of("# algorithm: " + algorithm.label()) : List.of();
+    /** Heading of an algorithm's rows, where there are several algorithms or its name alone does not say which it is. */
+    List<String> title(AlgorithmConfig algorithm) {
+        return algorithms.size() > 1 || algorithm.trees() != null
+                ? List.of("# algorithm: " + ChoiceText.name(algorithm))
+                : List.of();
     }
 }

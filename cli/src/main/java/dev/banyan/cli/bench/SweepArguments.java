@@ -4,8 +4,11 @@ import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.cli.output.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.study.text.ByteSize;
@@ -26,6 +29,10 @@ final class SweepArguments extends OptionGroup {
     private static final int MOST_SIZES = 10_000;
     private static final int MOST_DEVICES = 1024;
 
+    /** Explains the columns of a sweep in the footers of commands. */
+    static final String COLUMNS = "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,\n"
+            + "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.";
+
     @Option(
             names = {"-g", "--ngpus"},
             paramLabel = "N",
@@ -40,12 +47,6 @@ final class SweepArguments extends OptionGroup {
                         + " auto out (default: auto; of the short sweep and of workloads all). predict has a model of"
                         + " nccl; to measure it takes GPUs.")
     private @Nullable AlgorithmList algorithms;
-
-    @Option(
-            names = "--rings",
-            paramLabel = "N",
-            description = "The most rings of -a ring, each one way around (default: as many as carry most).")
-    private @Nullable Integer rings;
 
     @Option(
             names = {"-b", "--minbytes"},
@@ -96,6 +97,18 @@ final class SweepArguments extends OptionGroup {
             description = "all_reduce, reduce, broadcast, reduce_scatter or all_gather (default: all_reduce).")
     private Collective collective = Collective.ALL_REDUCE;
 
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg",
+            description = "Draw the sweep: time and bus bandwidth over the size, a curve for each algorithm.")
+    private @Nullable PlotFile plot;
+
+    /** Returns where the sweep is drawn, or null for nowhere. */
+    @Nullable
+    PlotFile plot() {
+        return plot;
+    }
+
     /** Returns whether there is more than one type or operation. */
     boolean isSeveral() {
         return types.types().size() > 1 || (collective.reduces() && ops.ops().size() > 1);
@@ -111,11 +124,10 @@ final class SweepArguments extends OptionGroup {
         require(factor == null || step == null, "-f and -i exclude each other");
         require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");
-        require(rings == null || rings > 0, "--rings is " + rings + "; it must be at least 1");
-        require(rings == null || listed().choices().contains(AlgorithmChoice.RING), "--rings goes with -a ring");
         require(
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
+        require(plot == null || !isSeveral(), "--plot shows one type and operation; name them with -d and -o");
         require(
                 gpus == null || (gpus > 0 && gpus <= MOST_DEVICES),
                 "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
@@ -127,6 +139,7 @@ final class SweepArguments extends OptionGroup {
      * @throws picocli.CommandLine.ParameterException if the options make no sense together
      */
     void refuseBesideWorkload() {
+        require(plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(!anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
         require(isSumOfFloats(), "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
     }
@@ -155,15 +168,12 @@ final class SweepArguments extends OptionGroup {
         return algorithms != null && algorithms.choices().contains(AlgorithmChoice.NCCL);
     }
 
-    /** Returns the algorithms of a workload. */
-    AlgorithmList algorithmsOfWorkload() {
-        return listed();
-    }
-
-    private AlgorithmList listed() {
+    /** Returns the algorithms that run, in the variants that the user asks for. */
+    List<AlgorithmConfig> listed(VariantOptions variants) {
         AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
-        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, byDefault);
-        return rings == null ? chosen : new AlgorithmList(chosen.choices(), rings);
+        List<AlgorithmChoice> chosen =
+                Objects.requireNonNullElse(algorithms, byDefault).choices();
+        return chosen.stream().map(variants.of(chosen)::of).toList();
     }
 
     boolean anySizeGiven() {
@@ -171,12 +181,12 @@ final class SweepArguments extends OptionGroup {
     }
 
     /** Returns a sweep for each type and operation. */
-    List<Sweep> sweeps(int ranks) {
+    List<Sweep> sweeps(int ranks, VariantOptions variants) {
         int rootOrNone = collective.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
         require(
                 rootOrNone < ranks && (root == null || root >= 0),
                 "-r is " + root + "; the ranks are 0.." + (ranks - 1));
-        AlgorithmList chosen = listed();
+        List<AlgorithmConfig> chosen = listed(variants);
         List<Long> sizes = sizes();
         List<Sweep> sweeps = new ArrayList<>();
         for (ElementType type : types.types()) {

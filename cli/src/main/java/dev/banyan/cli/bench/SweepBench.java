@@ -19,7 +19,7 @@ import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -76,10 +76,9 @@ final class SweepBench {
             }
             reporter.lines(NcclTable.MEASURED.header());
             try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
-                for (AlgorithmChoice algorithm : sweep.algorithms().choices()) {
+                for (AlgorithmConfig algorithm : sweep.algorithms()) {
                     table.title(sweep.title(algorithm));
-                    try (Communicator communicator =
-                            site.open(sweep.algorithms().config(algorithm))) {
+                    try (Communicator communicator = site.open(algorithm)) {
                         for (long count : sweep.counts()) {
                             Row row = row(call, algorithm, communicator, count, calls, check, onHost, loop);
                             if (onHost && count == sweep.largestCount()) {
@@ -104,11 +103,10 @@ final class SweepBench {
     /** Runs each algorithm at the smallest size until the JVM has compiled what all share. */
     private void compile(Sweep sweep, DeviceCalls calls) {
         CollectiveCall smallest = calls.apart(sweep.call(), sweep.counts().getFirst(), 0);
-        List<AlgorithmChoice> algorithms = sweep.algorithms().choices();
-        for (AlgorithmChoice algorithm : algorithms) {
-            try (Communicator communicator = site.open(sweep.algorithms().config(algorithm))) {
+        for (AlgorithmConfig algorithm : sweep.algorithms()) {
+            try (Communicator communicator = site.open(algorithm)) {
                 communicator.prepare(smallest);
-                WarmUp.untilCompiled(() -> communicator.run(smallest), algorithms.size());
+                WarmUp.untilCompiled(() -> communicator.run(smallest), sweep.algorithms().size());
             }
         }
     }
@@ -116,7 +114,7 @@ final class SweepBench {
     /** Measures one size, and checks it where there is a reference. */
     private Row row(
             Call call,
-            AlgorithmChoice algorithm,
+            AlgorithmConfig algorithm,
             Communicator communicator,
             long count,
             DeviceCalls calls,

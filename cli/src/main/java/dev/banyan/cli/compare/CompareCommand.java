@@ -2,6 +2,7 @@ package dev.banyan.cli.compare;
 
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
@@ -11,16 +12,21 @@ import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.export.NcclGraphReader;
 import dev.banyan.export.mscclpp.PlanReader;
 import dev.banyan.export.mscclpp.PlanTrace;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.ImportedRings;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -56,6 +62,9 @@ public final class CompareCommand extends Subcommand {
     private final MachineOptions machine = new MachineOptions();
 
     @Mixin
+    private final VariantOptions variants = new VariantOptions();
+
+    @Mixin
     private final RelayOption relays = new RelayOption();
 
     @Option(
@@ -85,13 +94,26 @@ public final class CompareCommand extends Subcommand {
             }
         }
         Comparison report;
-        try (Progress progress = Progress.start("compare", Comparison.STEPS, err())) {
-            report = Comparison.of(chosen, forwarding, imported, rings, progress::step);
+        List<AlgorithmConfig> algorithms = algorithms();
+        try (Progress progress = Progress.start("compare", algorithms.size() + 1L, err())) {
+            report = Comparison.of(chosen, forwarding, algorithms, imported, rings, progress::step);
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
             new CompareTable(report).print(out(), format);
         });
+    }
+
+    /** Returns the algorithms with schedules; multi-trees by two generators where the user names none. */
+    private List<AlgorithmConfig> algorithms() {
+        Variants chosen = variants.of(AlgorithmChoice.scheduled());
+        return AlgorithmChoice.scheduled().stream()
+                .map(chosen::of)
+                .flatMap(algorithm -> algorithm.algorithm() == AlgorithmChoice.MULTI_TREE && !variants.namesTrees()
+                        ? Stream.of(TreeGenerator.KERNIGHAN_LIN, TreeGenerator.EXACT)
+                                .map(algorithm::withTrees)
+                        : Stream.of(algorithm))
+                .toList();
     }
 
     private String text(Path file) {

@@ -2,13 +2,17 @@ package dev.banyan.cli.export;
 
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.export.NcclLimits;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.Names;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -83,6 +87,9 @@ public final class ExportCommand extends Subcommand {
             description = "Of a plan for MSCCL++: single-tree, multi-tree, packing or ring.")
     private MscclppExport.@Nullable Algorithm algorithm;
 
+    @Mixin
+    private final VariantOptions variants = new VariantOptions();
+
     @Option(
             names = "--collective",
             paramLabel = "NAME",
@@ -138,7 +145,9 @@ public final class ExportCommand extends Subcommand {
         require(
                 target == Target.rccl || !NcclLimits.rcclRunsOn(chosen.whole()),
                 "NCCL does not run on AMD's GPUs; write --for rccl");
-        NcclExport export = NcclExport.of(chosen, mostChannels(chosen.machine().size()));
+        Variants named = variants.of(List.of(AlgorithmChoice.RING));
+        NcclExport export = NcclExport.of(
+                chosen, Math.min(named.rings(), mostChannels(chosen.machine().size())));
         String useless = export.uselessness();
         if (useless != null && !force) {
             throw new IllegalStateException("nothing is written: " + useless + "; --force writes it all the same");
@@ -156,12 +165,15 @@ public final class ExportCommand extends Subcommand {
         int from = carried.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
         require(from < ranks && (root == null || from >= 0), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
         if (algorithm != null) {
-            MscclppExport plan = MscclppExport.of(chosen, algorithm, carried, from, !outOfPlace);
+            AlgorithmConfig one = variants.of(List.of(algorithm.choice())).of(algorithm.choice());
+            MscclppExport plan = MscclppExport.of(chosen, one, carried, from, !outOfPlace);
             print(new ExportedText(plan.file(), List.of(), List.of(plan.remark())));
             return;
         }
-        MscclppExport small = MscclppExport.of(chosen, MscclppExport.Algorithm.single_tree, carried, from, !outOfPlace);
-        MscclppExport large = large(chosen, carried, from);
+        Variants named = variants.of(AlgorithmChoice.scheduled());
+        MscclppExport small =
+                MscclppExport.of(chosen, named.of(AlgorithmChoice.SINGLE_TREE), carried, from, !outOfPlace);
+        MscclppExport large = large(chosen, named, carried, from);
         List<MscclppExport> set = large.rate().compareTo(small.rate()) > 0 ? List.of(small, large) : List.of(small);
         List<Long> sizes = set.size() == 1 ? List.of(0L) : List.of(0L, MscclppExport.crossover(small, large));
         Path at = Objects.requireNonNull(folder);
@@ -179,12 +191,12 @@ public final class ExportCommand extends Subcommand {
     }
 
     /** Returns the fastest plan that the executor takes: where its limits exclude a packing, trees or a ring. */
-    private MscclppExport large(ChosenMachine chosen, Collective carried, int from) {
+    private MscclppExport large(ChosenMachine chosen, Variants named, Collective carried, int from) {
         MscclppExport best = null;
-        for (MscclppExport.Algorithm candidate : List.of(
-                MscclppExport.Algorithm.packing, MscclppExport.Algorithm.multi_tree, MscclppExport.Algorithm.ring)) {
+        for (AlgorithmChoice candidate :
+                List.of(AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.RING)) {
             try {
-                MscclppExport plan = MscclppExport.of(chosen, candidate, carried, from, !outOfPlace);
+                MscclppExport plan = MscclppExport.of(chosen, named.of(candidate), carried, from, !outOfPlace);
                 best = best == null || plan.rate().compareTo(best.rate()) > 0 ? plan : best;
             } catch (IllegalArgumentException e) {
                 remarkAside(null, List.of(candidate.label() + " is left out: " + e.getMessage()));

@@ -6,23 +6,19 @@ import dev.banyan.export.mscclpp.MscclppPlan;
 import dev.banyan.export.mscclpp.PlanTrace;
 import dev.banyan.export.mscclpp.PlanWriter;
 import dev.banyan.export.mscclpp.TreeCompiler;
-import dev.banyan.schedule.internal.algorithm.ForestAlgorithm;
 import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
-import dev.banyan.schedule.internal.algorithm.RingAlgorithm;
-import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
-import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Numbers;
-import dev.banyan.topology.LinkMatrix;
-import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -44,13 +40,23 @@ record MscclppExport(String algorithm, MscclppPlan plan, int depth, BigFraction 
 
     /** The values of {@code --algorithm}. */
     enum Algorithm {
-        single_tree,
-        multi_tree,
-        packing,
-        ring;
+        SINGLE_TREE(AlgorithmChoice.SINGLE_TREE),
+        MULTI_TREE(AlgorithmChoice.MULTI_TREE),
+        PACKING(AlgorithmChoice.PACKING),
+        RING(AlgorithmChoice.RING);
+
+        private final AlgorithmChoice choice;
+
+        Algorithm(AlgorithmChoice choice) {
+            this.choice = choice;
+        }
+
+        AlgorithmChoice choice() {
+            return choice;
+        }
 
         String label() {
-            return name().replace('_', '-');
+            return choice.label();
         }
     }
 
@@ -60,15 +66,21 @@ record MscclppExport(String algorithm, MscclppPlan plan, int depth, BigFraction 
      * @param root the root of a broadcast, else -1
      * @throws IllegalArgumentException if the executor's limits exclude it
      */
-    static MscclppExport of(ChosenMachine chosen, Algorithm choice, Collective collective, int root, boolean inPlace) {
-        TreeAlgorithm algorithm = algorithm(chosen, choice);
-        List<PackedTree> trees = algorithm.trees(collective, root);
-        Network network = chosen.allLinks();
-        List<LogicalLink> links = List.of();
-        if (algorithm instanceof PackedAlgorithm packed) {
+    static MscclppExport of(
+            ChosenMachine chosen, AlgorithmConfig choice, Collective collective, int root, boolean inPlace) {
+        List<PackedTree> trees;
+        Network network;
+        List<LogicalLink> links;
+        if (choice.algorithm() == AlgorithmChoice.PACKING) {
+            PackedAlgorithm packed = new PackedAlgorithm(chosen.network());
             TreePacking packing = packed.packing(collective, root);
+            trees = packed.trees(collective, root);
             network = packing.network();
             links = packing.links();
+        } else {
+            trees = new Planner(chosen.machine(), Config.load(), null).trees(choice, collective, root);
+            network = chosen.allLinks();
+            links = List.of();
         }
         ChunkedTrees rounded = ChunkedTrees.of(collective, trees, network, links);
         String name = "banyan-"
@@ -76,7 +88,7 @@ record MscclppExport(String algorithm, MscclppPlan plan, int depth, BigFraction 
                         .name()
                         .replaceAll("[^A-Za-z0-9]", "-")
                         .replaceFirst("(.{" + LONGEST_NAME + "}).*", "$1")
-                + "-" + choice.label() + "-" + collective.label() + (root < 0 ? "" : "-" + root)
+                + "-" + choice.algorithm().label() + "-" + collective.label() + (root < 0 ? "" : "-" + root)
                 + (inPlace ? "" : "-out");
         MscclppPlan plan = TreeCompiler.compile(name, rounded, inPlace);
         MscclppPlan unique = new MscclppPlan(
@@ -88,29 +100,12 @@ record MscclppExport(String algorithm, MscclppPlan plan, int depth, BigFraction 
                 plan.gpus());
         PlanTrace.schedule(name, unique);
         return new MscclppExport(
-                choice.label(),
+                choice.algorithm().label(),
                 unique,
                 trees.stream().mapToInt(PackedTree::depth).max().orElseThrow(),
                 ChunkedTrees.rate(collective, trees, network, links),
                 rounded.rate(network, links),
                 rounded.chunks());
-    }
-
-    private static TreeAlgorithm algorithm(ChosenMachine chosen, Algorithm choice) {
-        Config config = Config.load();
-        LinkMatrix links = chosen.links();
-        KernighanLin generator =
-                new KernighanLin(config.get(Algorithms.LINK_USAGE_PENALTY), config.get(Algorithms.SEED));
-        return switch (choice) {
-            case single_tree -> new ForestAlgorithm(choice.label(), generator.generate(links, 0));
-            case multi_tree ->
-                new ForestAlgorithm(
-                        choice.label(),
-                        generator.generate(
-                                links, IntStream.range(0, links.size()).toArray()));
-            case packing -> new PackedAlgorithm(chosen.network());
-            case ring -> RingAlgorithm.of(chosen.machine(), Integer.MAX_VALUE);
-        };
     }
 
     /** Returns the plan's file. */

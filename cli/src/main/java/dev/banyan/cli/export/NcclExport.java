@@ -89,13 +89,16 @@ record NcclExport(Machine machine, RingChannels channels) {
     private List<String> rates() {
         List<String> remarks = new ArrayList<>();
         int n = machine.size();
-        remarks.add(channels.orders().size() + " channels of " + Numbers.gbs(channels.channelGbs()) + " between " + n
+        remarks.add(Numbers.count(channels.orders().size(), "channel") + " of " + Numbers.gbs(channels.channelGbs())
+                + " between " + n
                 + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
                 + Numbers.gbs(channels.algbw().doubleValue() * 2 * (n - 1) / n) + " busbw for an allreduce");
         if (channels.loss() > 0) {
             remarks.add(Numbers.format(
-                    "Equal channels lose %.1f%% of the %s that rings of any shares carry",
-                    100 * channels.loss(), Numbers.gbs(channels.planned())));
+                    "%s of equal shares: %.1f%% less than the %s that rings of any shares carry",
+                    Numbers.count(channels.orders().size(), "channel"),
+                    100 * channels.loss(),
+                    Numbers.gbs(channels.planned())));
         }
         return remarks;
     }

@@ -1,6 +1,7 @@
 package dev.banyan.cli.page;
 
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.ReportCommand;
@@ -15,6 +16,7 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
 import dev.banyan.page.study.MeasuredCurves;
 import dev.banyan.page.study.PageStudy;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
@@ -65,6 +67,9 @@ public final class PageCommand extends ReportCommand {
                     + " bench', what nccl-tests print, or the folder of scripts/gpu-day.sh. May be given again.")
     private List<Path> results = List.of();
 
+    @Mixin
+    private final VariantOptions variants = new VariantOptions();
+
     @Option(
             names = "--profile",
             paramLabel = "NAME|FILE",
@@ -89,7 +94,12 @@ public final class PageCommand extends ReportCommand {
         OutputFile file = output == null ? OutputFile.of(fileName(shown.name())) : output;
         Config config = Config.load();
         Profile constants = profile == null ? Profiles.of(shown) : profile;
-        PageStudy study = new PageStudy(chosen, config, constants, CudaBackendProvider.execution(config));
+        PageStudy study = new PageStudy(
+                chosen,
+                variants.of(AlgorithmChoice.scheduled()),
+                config,
+                constants,
+                CudaBackendProvider.execution(config));
         List<String> warnings = Stream.concat(chosen.warnings().stream(), config.warnings().stream())
                 .toList();
         if (forPrograms()) {

@@ -3,6 +3,7 @@ package dev.banyan.cli.trees;
 import dev.banyan.cli.compare.SubsetsTable;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RelayOption;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
@@ -18,6 +19,8 @@ import dev.banyan.study.compare.Subsets;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.PlannedTrees;
 import dev.banyan.study.machine.TreesReport;
+import dev.banyan.study.text.ChoiceText;
+import dev.banyan.study.text.Names;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.internal.render.SvgPacking;
 import dev.banyan.trees.packing.PackedTree;
@@ -70,13 +73,8 @@ public final class TreesCommand extends Subcommand {
                     + " with --root).")
     private @Nullable AlgorithmChoice algorithm;
 
-    @Option(
-            names = "--trees",
-            paramLabel = "NAME",
-            description =
-                    "Generator of single-tree and multi-tree: kernighan-lin, exact, exhaustive or shallow (default:"
-                            + " kernighan-lin, or exact where MXNET_KVSTORE_TREE_BACKTRACK=1).")
-    private @Nullable TreeChoice generator;
+    @Mixin
+    private final VariantOptions variants = new VariantOptions();
 
     @Option(
             names = "--root",
@@ -126,6 +124,17 @@ public final class TreesCommand extends Subcommand {
             description = "table, json, csv or svg; of --all-subsets table, json, csv or markdown (default: table).")
     private Format format = Format.table;
 
+    /** Reads the name of an algorithm that has trees. */
+    public static AlgorithmChoice algorithm(String name) {
+        if (name.equalsIgnoreCase(AlgorithmChoice.ONE_SHOT.label())) {
+            throw new IllegalArgumentException("one-shot has no trees, all send to all; 'banyan compare' rates it");
+        }
+        List<AlgorithmChoice> known = AlgorithmChoice.scheduled().stream()
+                .filter(choice -> choice != AlgorithmChoice.ONE_SHOT)
+                .toList();
+        return Names.find("algorithm", Names.of(known, AlgorithmChoice::label), name);
+    }
+
     @Override
     public void run() {
         refuseNonsense();
@@ -158,11 +167,11 @@ public final class TreesCommand extends Subcommand {
                 !survey
                         || (root == null
                                 && penalty == null
-                                && generator == null
+                                && !variants.given()
                                 && collective == null
                                 && maxTrees == null),
                 "--all-subsets is about an allreduce by each algorithm as it is; leave --root, --penalty, --trees,"
-                        + " --collective and --max-trees out");
+                        + " --rings, --collective and --max-trees out");
         require(
                 survey ? format != Format.svg : format != Format.markdown,
                 survey
@@ -170,15 +179,14 @@ public final class TreesCommand extends Subcommand {
                                 + " is for one set of trees; with --all-subsets take table, json, csv or markdown"
                         : "--format markdown is for tables; take it with --all-subsets, or 'banyan compare'");
         require(
-                algorithm != AlgorithmChoice.ONE_SHOT,
-                "one-shot has no trees, all send to all; 'banyan compare' rates it");
-        boolean balanced = algorithm() == AlgorithmChoice.SINGLE_TREE || algorithm() == AlgorithmChoice.MULTI_TREE;
-        require(
-                survey || balanced || (penalty == null && generator == null),
-                "--penalty and --trees go with --algorithm single-tree or multi-tree");
+                survey || algorithm().generatesTrees() || penalty == null,
+                "--penalty goes with --algorithm single-tree or multi-tree");
         require(
                 survey || root == null || algorithm() == AlgorithmChoice.SINGLE_TREE || isPacking(),
                 "--root goes with --algorithm single-tree or packing");
+        if (!survey) {
+            variants.of(List.of(algorithm())); // refuses what has no meaning for the algorithm
+        }
         if (isPacking()) {
             require(
                     root == null || (collective != null && collective.hasRoot()),
@@ -200,20 +208,21 @@ public final class TreesCommand extends Subcommand {
     }
 
     private PlannedTrees balanced(ChosenMachine chosen, Config config, double factor, int[] roots) {
-        ForestGenerator built = Objects.requireNonNullElse(generator, TreeChoice.of(config))
-                .generator(factor, config.get(Algorithms.SEED));
-        return timed(
-                chosen,
-                algorithm().label() + " (" + built.name() + ")",
-                () -> PackedTree.of(built.generate(chosen.links(), roots)));
+        AlgorithmConfig built = built();
+        ForestGenerator generator =
+                Objects.requireNonNull(built.trees(), "generator").of(factor, config.get(Algorithms.SEED));
+        return timed(chosen, ChoiceText.name(built), () -> PackedTree.of(generator.generate(chosen.links(), roots)));
     }
 
     private PlannedTrees planned(ChosenMachine chosen, Config config) {
+        AlgorithmConfig built = built();
         Planner planner = new Planner(chosen.machine(), config, null);
-        return timed(
-                chosen,
-                algorithm().label(),
-                () -> planner.trees(AlgorithmConfig.of(algorithm()), Collective.ALL_REDUCE, -1));
+        return timed(chosen, ChoiceText.name(built), () -> planner.trees(built, Collective.ALL_REDUCE, -1));
+    }
+
+    /** Returns the algorithm in the variant that the user asks for. */
+    private AlgorithmConfig built() {
+        return variants.of(List.of(algorithm())).of(algorithm());
     }
 
     private static PlannedTrees timed(ChosenMachine chosen, String name, Supplier<List<PackedTree>> trees) {

@@ -12,6 +12,7 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.tune.Trials;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -94,6 +95,12 @@ final class MeasuredTrials implements Trials {
     @Override
     public double us(AlgorithmConfig choice, long bytes) {
         return done.computeIfAbsent(new Trial(choice, bytes), this::measure);
+    }
+
+    @Override
+    public TimeRange range(AlgorithmConfig choice, long bytes) {
+        double us = us(choice, bytes);
+        return new TimeRange(us / NOISE, us * NOISE);
     }
 
     private double measure(Trial trial) {

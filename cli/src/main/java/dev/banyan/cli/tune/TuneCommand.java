@@ -9,6 +9,7 @@ import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.RankedGpus;
+import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
@@ -18,6 +19,7 @@ import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
@@ -25,8 +27,10 @@ import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.tune.IterationTimes;
@@ -117,6 +121,9 @@ public final class TuneCommand extends ReportCommand {
     private @Nullable ByteSize last;
 
     @Mixin
+    private final VariantOptions variants = new VariantOptions();
+
+    @Mixin
     private final WorkloadOption workloads = new WorkloadOption();
 
     @Option(
@@ -174,6 +181,10 @@ public final class TuneCommand extends ReportCommand {
         }
     }
 
+    private Variants variants() {
+        return variants.of(AlgorithmChoice.scheduled());
+    }
+
     private int root() {
         return collective.hasRoot() ? ROOT : -1;
     }
@@ -182,8 +193,9 @@ public final class TuneCommand extends ReportCommand {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
-        SimulatedCosts costs = new SimulatedCosts(
+        RangedCosts ranged = new RangedCosts(
                 group, profile == null ? Profiles.of(group) : profile, CudaBackendProvider.execution(config));
+        SimulatedCosts costs = ranged.usual();
         Planner planner = new Planner(group, config, costs, costs.platform());
         Tuner tuner;
         SimulatedNccl nccl = null;
@@ -194,11 +206,11 @@ public final class TuneCommand extends ReportCommand {
         } catch (IllegalArgumentException e) {
             remark = "nccl: " + e.getMessage();
         }
-        try (Trials trials = new SimulatedTrials(planner, costs, collective, root(), group.size(), nccl)) {
+        try (Trials trials = new SimulatedTrials(planner, ranged, collective, root(), group.size(), nccl)) {
             tuner = tune(trials, most, FACTOR);
         }
         Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
-        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload);
+        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload, variants());
         report(
                 chosen,
                 group.name() + ", simulated",
@@ -247,7 +259,7 @@ public final class TuneCommand extends ReportCommand {
 
     private Tuner tune(Trials trials, long most, int factor) {
         List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor);
-        Tuner tuner = new Tuner(trials);
+        Tuner tuner = new Tuner(trials, variants());
         try (Progress progress = Progress.start("tune", sizes.size(), err())) {
             for (long size : sizes) {
                 tuner.next(size);

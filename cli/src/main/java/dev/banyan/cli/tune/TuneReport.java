@@ -62,7 +62,7 @@ record TuneReport(
         for (Tuner.Found found : sizes) {
             List<String> row = new ArrayList<>(List.of(
                     new ByteSize(found.bytes()).label(),
-                    ChoiceText.of(found.choice()),
+                    ChoiceText.of(found.choice()) + (found.apart() ? "*" : " "),
                     us(found.us()),
                     Numbers.format("%.2f", found.bytes() / found.us() / 1e3)));
             shown.forEach(algorithm -> row.add(us(found.tried(algorithm).us())));
@@ -79,6 +79,10 @@ record TuneReport(
                     + ms(bound.oneByOneMs()) + " ms one by one)");
         }
         lines.add("#");
+        lines.add(
+                sizes.stream().anyMatch(Tuner.Found::apart)
+                        ? "# * is the fastest: its range overlaps with that of no other algorithm"
+                        : "# no choice is known to be the fastest: ranges of other algorithms overlap with its own");
         remarks.forEach(remark -> lines.add("# " + remark));
         lines.add("# by size: " + rules());
         lines.add("# written to " + TerminalText.of(file));
@@ -94,7 +98,7 @@ record TuneReport(
     }
 
     /** A size as JSON has it. */
-    record Size(long bytes, String choice, double timeUs, double algbwGBs, Map<String, Best> best) {}
+    record Size(long bytes, String choice, boolean apart, double timeUs, double algbwGBs, Map<String, Best> best) {}
 
     /** The best of one algorithm. */
     record Best(String choice, double timeUs) {}
@@ -129,6 +133,12 @@ record TuneReport(
             Tuner.Tried tried = found.tried(algorithm);
             best.put(algorithm.label(), new Best(tried.choice().toString(), tried.us()));
         }
-        return new Size(found.bytes(), found.choice().toString(), found.us(), found.bytes() / found.us() / 1e3, best);
+        return new Size(
+                found.bytes(),
+                found.choice().toString(),
+                found.apart(),
+                found.us(),
+                found.bytes() / found.us() / 1e3,
+                best);
     }
 }

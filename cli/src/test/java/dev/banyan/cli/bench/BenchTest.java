@@ -218,7 +218,7 @@ class BenchTest {
         --workload lenet-5 --compute-ms soon                      | 'soon'
         --workload lenet-5 --compute-ms 5 --kvstore rign          | did you mean ring?
         --workload lenet-5 --compute-ms 5 --backend cuda          | leave --backend cuda out
-        --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm out
+        --workload lenet-5 --compute-ms 5 --algorithm ring        | leave --algorithm, --trees and --rings out
         --workload lenet-5 --compute-ms 5 --local-devices 2       | add --kvstore funnel
         --workload lenet-5 --compute-ms 5 --kvstore depcha --local-devices 0 | it must be at least 1
         """)

@@ -60,7 +60,7 @@ class CompareTest {
         }
         assertThat(rows)
                 .containsExactly(
-                        "single-tree",
+                        "single-tree (kernighan-lin)",
                         "multi-tree (kernighan-lin)",
                         "multi-tree (exact)",
                         "packing",
@@ -72,6 +72,19 @@ class CompareTest {
         assertThat(report.get("rows").get(4).get("depth").asInt()).isEqualTo(7);
         assertThat(report.get("rows").get(4).get("ratio").asDouble()).isEqualTo(1);
         assertThat(report.get("rows").get(5).get("trees").asInt()).isEqualTo(1);
+    }
+
+    @Test
+    void settingsChooseTheTreesOfSingleTree() throws Exception {
+        System.setProperty("MXNET_KVSTORE_TREE_BACKTRACK", "1");
+        try {
+            assertThat(CommandRun.of("compare --machine p3.8xlarge --format json")
+                            .rows())
+                    .extracting(row -> row.get("name").asText())
+                    .startsWith("single-tree (exact)", "multi-tree (kernighan-lin)", "multi-tree (exact)");
+        } finally {
+            System.clearProperty("MXNET_KVSTORE_TREE_BACKTRACK");
+        }
     }
 
     /** The star of a switch: all but one send to one device, at 1/(n-1) of its link. */

@@ -7,10 +7,14 @@ import dev.banyan.cli.CommandRun;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.study.MeasuredCurves;
 import dev.banyan.topology.Machine;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Base64;
 import java.util.List;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,10 +37,17 @@ class PageCommandTest {
                 "GPU0 GPU1 GPU2 GPU3\nGPU0 X NV2 NV2 NV2\nGPU1 NV2 X NV2 NV2\nGPU2 NV2 NV2 X NV2\n"
                         + "GPU3 NV2 NV2 NV2 X\n");
         Path page = folder.resolve("machine.html");
-        CommandRun run = CommandRun.of("page --machine " + machine + " --output " + page + " --results " + sweep);
+        CommandRun run = CommandRun.of("page --machine " + machine + " --output " + page + " --results " + sweep
+                + " --trees shallow --rings 1");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).endsWith(": " + page + " (open it in a browser)\n");
-        assertThat(Files.readString(page)).contains("<title>four.txt - Banyan</title>");
+        String html = Files.readString(page);
+        assertThat(html).contains("<title>four.txt - Banyan</title>");
+        String packed = html.substring(html.lastIndexOf("H4sI")).replaceFirst("(?s)<.*", "");
+        assertThat(new GZIPInputStream(
+                        new ByteArrayInputStream(Base64.getDecoder().decode(packed))))
+                .asString(StandardCharsets.UTF_8)
+                .contains("\"multi-tree (shallow)\"", "\"ring/1\"");
     }
 
     @Test
@@ -67,12 +78,14 @@ class PageCommandTest {
     @Test
     void benchIsACurveForEachAlgorithm() throws IOException {
         Path bench = folder.resolve("bench.json");
-        CommandRun run =
-                CommandRun.of("bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,ring --format json");
+        CommandRun run = CommandRun.of(
+                "bench --machine p3.8xlarge -b 1K -e 4K -f 4 -n 2 --algorithm star,multi-tree --format json");
         assertThat(run.status()).as(run.err()).isZero();
         Files.writeString(bench, run.out());
         List<Curve> curves = MeasuredCurves.read(bench, Machine.preset("p3.8xlarge"));
-        assertThat(curves).extracting(Curve::name).containsExactly("star, bench.json", "ring, bench.json");
+        assertThat(curves)
+                .extracting(Curve::name)
+                .containsExactly("star, bench.json", "multi-tree (kernighan-lin), bench.json");
         assertThat(curves).allSatisfy(curve -> {
             assertThat(curve.measured()).isTrue();
             assertThat(curve.points()).extracting(Curve.Point::bytes).containsExactly(1024L, 4096L);

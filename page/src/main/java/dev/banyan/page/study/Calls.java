@@ -32,10 +32,9 @@ final class Calls {
      *
      * @param algorithm may be the automatic choice
      */
-    AlgorithmConfig choose(AlgorithmChoice algorithm, long elements) {
+    AlgorithmConfig choose(AlgorithmConfig algorithm, long elements) {
         CollectiveRequest request = request(elements);
-        AlgorithmConfig choice =
-                algorithm == AlgorithmChoice.AUTO ? planner.choose(request) : AlgorithmConfig.of(algorithm);
+        AlgorithmConfig choice = algorithm.algorithm() == AlgorithmChoice.AUTO ? planner.choose(request) : algorithm;
         return planner.cut(choice, request);
     }
 

@@ -2,7 +2,7 @@ package dev.banyan.page.study;
 
 import dev.banyan.page.model.StepModel;
 import dev.banyan.page.model.StepModel.Exchange;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Workload;
@@ -17,9 +17,9 @@ final class GradientExchange {
     private static final double US_PER_MS = 1e3;
 
     private final Calls calls;
-    private final List<AlgorithmChoice> algorithms;
+    private final List<AlgorithmConfig> algorithms;
 
-    GradientExchange(Calls calls, List<AlgorithmChoice> algorithms) {
+    GradientExchange(Calls calls, List<AlgorithmConfig> algorithms) {
         this.calls = calls;
         this.algorithms = algorithms;
     }

@@ -142,7 +142,7 @@ public final class MeasuredCurves {
                         && row.path("bytes").asLong() > 0
                         && row.path("timeUs").asDouble() > 0) {
                     byAlgorithm
-                            .computeIfAbsent(row.path("algorithm").asText(), algorithm -> new TreeMap<>())
+                            .computeIfAbsent(name(row), _ -> new TreeMap<>())
                             .put(row.path("bytes").asLong(), row.path("timeUs").asDouble());
                     // Rows of the simulator say what it chose.
                     measured &= !row.has("choice");
@@ -163,5 +163,11 @@ public final class MeasuredCurves {
                                 .map(point -> new Curve.Point(point.getKey(), point.getValue()))
                                 .toList()))
                 .toList();
+    }
+
+    /** Returns the algorithm of a row, with the generator of its trees. */
+    private static String name(JsonNode row) {
+        String algorithm = row.path("algorithm").asText();
+        return row.has("trees") ? algorithm + " (" + row.get("trees").asText() + ")" : algorithm;
     }
 }

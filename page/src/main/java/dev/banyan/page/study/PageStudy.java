@@ -8,10 +8,13 @@ import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.SetsModel;
 import dev.banyan.page.model.StepModel;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Variants;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
@@ -42,6 +45,7 @@ public final class PageStudy {
 
     private final ChosenMachine chosen;
     private final Machine machine;
+    private final List<AlgorithmConfig> algorithms;
     private final Config config;
     private final Profile profile;
     private final Execution execution;
@@ -49,17 +53,19 @@ public final class PageStudy {
 
     /**
      * @param chosen at least two devices
+     * @param variants variants of the algorithms that the page shows
      * @param config what chooses algorithms beside the simulator
      * @param profile the simulator's constants
      * @param execution what executes calls
      */
-    public PageStudy(ChosenMachine chosen, Config config, Profile profile, Execution execution) {
+    public PageStudy(ChosenMachine chosen, Variants variants, Config config, Profile profile, Execution execution) {
         machine = chosen.machine();
         if (machine.size() < 2) {
             throw new IllegalArgumentException(machine.name() + " has " + machine.size()
                     + " devices, and a page shows what at least 2 exchange; name another machine");
         }
         this.chosen = chosen;
+        algorithms = ALGORITHMS.stream().map(variants::of).toList();
         this.config = config;
         this.profile = profile;
         this.execution = execution;
@@ -91,7 +97,7 @@ public final class PageStudy {
      */
     public PageModel run(String version, List<Curve> others, List<Workload> models, Runnable onPart) {
         DrawnLinks links = new DrawnLinks(machine);
-        SetStudy study = new SetStudy(chosen, links, ALGORITHMS, config);
+        SetStudy study = new SetStudy(chosen, links, algorithms, config);
         List<SetModel> sets = new ArrayList<>();
         for (int[] devices : groups.sets()) {
             sets.add(study.of(devices));
@@ -99,22 +105,23 @@ public final class PageStudy {
         }
         PredictedCurves predicted = new PredictedCurves(machine, config, profile, execution);
         List<Curve> curves = new ArrayList<>();
-        Stream.concat(ALGORITHMS.stream(), Stream.of(AlgorithmChoice.AUTO)).forEach(algorithm -> {
-            curves.add(predicted.of(algorithm));
-            simulated(onPart);
-        });
+        Stream.concat(algorithms.stream(), Stream.of(AlgorithmConfig.of(AlgorithmChoice.AUTO)))
+                .forEach(algorithm -> {
+                    curves.add(predicted.of(algorithm));
+                    simulated(onPart);
+                });
         NcclCurve nccl = NcclCurve.of(machine, profile);
         curves.addAll(nccl.curves());
         curves.addAll(others);
         Calls calls = new Calls(machine, config, new SimulatedCosts(machine, profile, execution));
         List<Playback> playbacks = new ArrayList<>();
-        for (int algorithm = 0; algorithm < ALGORITHMS.size(); algorithm++) {
+        for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             for (long bytes : PLAYED_BYTES) {
-                playbacks.add(PlaybackStudy.of(ALGORITHMS.get(algorithm), algorithm, bytes, calls, links));
+                playbacks.add(PlaybackStudy.of(algorithms.get(algorithm), algorithm, bytes, calls, links));
                 simulated(onPart);
             }
         }
-        GradientExchange exchange = new GradientExchange(calls, ALGORITHMS);
+        GradientExchange exchange = new GradientExchange(calls, algorithms);
         List<StepModel> steps = new ArrayList<>();
         for (Workload gradients : models) {
             steps.add(exchange.of(gradients));
@@ -123,7 +130,7 @@ public final class PageStudy {
         return new PageModel(
                 version,
                 links.model(),
-                ALGORITHMS.stream().map(AlgorithmChoice::label).toList(),
+                algorithms.stream().map(ChoiceText::name).toList(),
                 new SetsModel(groups.largest(), sets),
                 "profile " + profile.name()
                         + (execution == Execution.PROGRAMS

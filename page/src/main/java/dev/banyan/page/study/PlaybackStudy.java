@@ -7,7 +7,7 @@ import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
 import dev.banyan.schedule.internal.program.Lane;
 import dev.banyan.schedule.internal.program.ProgramLayout;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.simulate.Job;
 import dev.banyan.simulate.SimulatedCosts;
@@ -52,7 +52,7 @@ final class PlaybackStudy implements SimulationListener {
      *
      * @param number index of the algorithm on the page
      */
-    static Playback of(AlgorithmChoice algorithm, int number, long bytes, Calls calls, DrawnLinks links) {
+    static Playback of(AlgorithmConfig algorithm, int number, long bytes, Calls calls, DrawnLinks links) {
         long elements = bytes / Calls.ELEMENT_BYTES;
         PlannedSchedule planned = calls.plan(calls.choose(algorithm, elements), elements);
         PlaybackStudy recording = new PlaybackStudy();

@@ -2,7 +2,6 @@ package dev.banyan.page.study;
 
 import dev.banyan.config.Config;
 import dev.banyan.page.model.Curve;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profile;
@@ -28,9 +27,9 @@ final class PredictedCurves {
         calls = new Calls(machine, config, costs.usual());
     }
 
-    Curve of(AlgorithmChoice algorithm) {
+    Curve of(AlgorithmConfig algorithm) {
         return new Curve(
-                algorithm.label(),
+                ChoiceText.name(algorithm),
                 false,
                 sizes().stream().map(bytes -> point(algorithm, bytes)).toList());
     }
@@ -41,7 +40,7 @@ final class PredictedCurves {
                 .toList();
     }
 
-    private Curve.Point point(AlgorithmChoice algorithm, long bytes) {
+    private Curve.Point point(AlgorithmConfig algorithm, long bytes) {
         long elements = bytes / Calls.ELEMENT_BYTES;
         AlgorithmConfig choice = calls.choose(algorithm, elements);
         double us = calls.predictedUs(choice, elements);

@@ -41,12 +41,12 @@ final class SetStudy {
     private final Machine machine;
     private final DrawnLinks links;
     private final ChosenMachine chosen;
-    private final List<AlgorithmChoice> algorithms;
+    private final List<AlgorithmConfig> algorithms;
     private final Config config;
     /** Planners by the links between the devices: sets that are linked alike have the same trees. */
     private final Map<List<Double>, Planner> planners = new HashMap<>();
 
-    SetStudy(ChosenMachine chosen, DrawnLinks links, List<AlgorithmChoice> algorithms, Config config) {
+    SetStudy(ChosenMachine chosen, DrawnLinks links, List<AlgorithmConfig> algorithms, Config config) {
         this.chosen = chosen;
         machine = chosen.machine();
         this.links = links;
@@ -61,7 +61,7 @@ final class SetStudy {
         Planner planner = planner(devices);
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(
-                    algorithms.get(algorithm) == AlgorithmChoice.PACKING
+                    algorithms.get(algorithm).algorithm() == AlgorithmChoice.PACKING
                             ? packed(algorithm, packing, devices)
                             : planned(algorithm, planner, devices));
         }
@@ -93,7 +93,7 @@ final class SetStudy {
         if (packing.rateGbs().compareTo(alone.rateGbs()) <= 0) {
             return null;
         }
-        int algorithm = algorithms.indexOf(AlgorithmChoice.PACKING);
+        int algorithm = algorithms.indexOf(AlgorithmConfig.of(AlgorithmChoice.PACKING));
         return model(packing, devices, List.of(packed(algorithm, packing, devices)), null);
     }
 
@@ -173,12 +173,12 @@ final class SetStudy {
     }
 
     private WayModel planned(int algorithm, Planner planner, int... devices) {
-        AlgorithmChoice choice = algorithms.get(algorithm);
+        AlgorithmConfig choice = algorithms.get(algorithm);
         Network network = Network.ofAllLinks(machine, devices);
         LinkLoads loads = AlgorithmLoads.of(planner, choice, network);
-        List<PackedTree> trees = choice == AlgorithmChoice.ONE_SHOT
+        List<PackedTree> trees = choice.algorithm() == AlgorithmChoice.ONE_SHOT
                 ? null
-                : planner.trees(AlgorithmConfig.of(choice), Collective.ALL_REDUCE, -1);
+                : planner.trees(choice, Collective.ALL_REDUCE, -1);
         return way(algorithm, network, loads, trees, devices);
     }
 

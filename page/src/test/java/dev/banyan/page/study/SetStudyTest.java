@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.config.Config;
 import dev.banyan.page.model.SetModel;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Machine;
 import java.util.List;
@@ -17,7 +18,7 @@ class SetStudyTest {
         SetStudy study = new SetStudy(
                 ChosenMachine.whole(machine, null),
                 new DrawnLinks(machine),
-                List.of(AlgorithmChoice.PACKING),
+                List.of(AlgorithmConfig.of(AlgorithmChoice.PACKING)),
                 Config.defaults());
         SetModel whole = study.of(0, 1, 2, 3, 4, 5, 6, 7);
         assertThat(whole.counted()).isEqualTo("NVLink, no reduction in switches");

@@ -27,14 +27,15 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
     /**
      * Rounds the shares of rings to whole channels: to the fewest with which next to nothing is lost.
      *
-     * @param most most channels, at least 2
+     * @param most most channels, at least 1; a single one goes one way around
      */
     public static RingChannels of(RingSet rings, int most) {
-        if (most < 2) {
-            throw new IllegalArgumentException(most + " channels; a ring needs 2, one each way");
+        if (most < 1) {
+            throw new IllegalArgumentException(most + " channels; a ring needs 1, and 2 for both ways");
         }
-        List<List<Integer>> orders = rings.ofEqualShares(most / 2).rings().stream()
+        List<List<Integer>> orders = rings.ofEqualShares(Math.max(1, most / 2)).rings().stream()
                 .flatMap(ring -> Stream.of(ring.order(), ring.order().reversed()))
+                .limit(most)
                 .toList();
         return rated(rings.network(), orders, rings.rateGbs());
     }

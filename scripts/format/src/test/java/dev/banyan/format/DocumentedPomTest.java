@@ -41,6 +41,12 @@ class DocumentedPomTest {
         assertThat(dependencies(documented)).isEqualTo(expected);
         assertThat(text(documented, "maven.compiler.source", 0)).isEqualTo(text(own, "maven.compiler.release", 0));
         assertThat(text(documented, "maven.compiler.target", 0)).isEqualTo(text(own, "maven.compiler.release", 0));
+
+        assertThat(block.find()).as("a second XML block in README.md").isTrue();
+        String ofDjl = "<dependencies>" + block.group(1) + "</dependencies>";
+        assertThat(dependencies(parse(new ByteArrayInputStream(ofDjl.getBytes(StandardCharsets.UTF_8)))))
+                .isEqualTo(Map.of(
+                        "banyan-djl", text(own, "version", 0), "pytorch-native-cpu", text(own, "pytorch.version", 0)));
     }
 
     private static Map<String, String> dependencies(Element pom) {

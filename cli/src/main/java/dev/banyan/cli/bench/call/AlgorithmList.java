@@ -1,33 +1,18 @@
 package dev.banyan.cli.bench.call;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.study.text.Names;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * Algorithms as {@code --algorithm} names them: one, several with commas between, or {@code all}.
- *
- * @param rings greatest number of rings of {@link AlgorithmChoice#RING}
- */
-public record AlgorithmList(List<AlgorithmChoice> choices, int rings) {
+/** Algorithms as {@code --algorithm} names them: one, several with commas between, or {@code all}. */
+public record AlgorithmList(List<AlgorithmChoice> choices) {
     /** Every algorithm of Banyan's, without the automatic choice between them. */
     public static final AlgorithmList ALL = new AlgorithmList(AlgorithmChoice.scheduled());
 
     public static final AlgorithmList AUTO = new AlgorithmList(List.of(AlgorithmChoice.AUTO));
-
-    public AlgorithmList(List<AlgorithmChoice> choices) {
-        this(choices, Integer.MAX_VALUE);
-    }
-
-    /** Returns the choice that stands for one of the algorithms. */
-    public AlgorithmConfig config(AlgorithmChoice algorithm) {
-        return new AlgorithmConfig(
-                algorithm, algorithm == AlgorithmChoice.RING ? rings : Integer.MAX_VALUE, Long.MAX_VALUE);
-    }
 
     /** Reads names with commas between them. */
     public static AlgorithmList parse(String names) {

@@ -16,6 +16,8 @@ public final class CallPicture {
     private CallPicture() {}
 
     /**
+     * Returns the picture.
+     *
      * @param title what is called, and where
      * @param which calls they are, e.g. {@code out of place}
      * @param busFactor nccl-tests' factor of the collective

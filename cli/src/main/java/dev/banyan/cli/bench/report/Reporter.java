@@ -8,6 +8,7 @@ import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -117,7 +118,7 @@ public final class Reporter {
         if (plot != null) {
             Call call = rows.getFirst().call();
             Map<String, Map<Long, Double>> us = new LinkedHashMap<>();
-            rows.forEach(row -> us.computeIfAbsent(row.algorithm().label(), _ -> new LinkedHashMap<>())
+            rows.forEach(row -> us.computeIfAbsent(ChoiceText.name(row.algorithm()), _ -> new LinkedHashMap<>())
                     .put(row.bytes(), row.outOfPlace().timeUs()));
             plot.write(CallPicture.of(
                     call.collective().label() + " on " + where,

@@ -3,7 +3,7 @@ package dev.banyan.cli.bench.report;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.call.PlainLoop;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *     measured
  */
 public record Row(
-        AlgorithmChoice algorithm,
+        AlgorithmConfig algorithm,
         Call call,
         long count,
         Measurement outOfPlace,
@@ -40,7 +40,7 @@ public record Row(
     /** The row as JSON has it: the figures out of place, then those in place. */
     public Map<String, @Nullable Object> json() {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("algorithm", algorithm.label());
+        json.put("algorithm", algorithm.algorithm().label());
         json.put("collective", call.collective().label());
         json.put("bytes", bytes());
         json.put("count", count);
@@ -50,6 +50,9 @@ public record Row(
         json.put("root", call.root());
         json.put("ranks", call.ranks());
         json.put("inPlace", inPlace.json());
+        if (algorithm.trees() != null) {
+            json.put("trees", algorithm.trees().label());
+        }
         if (loopUs != null) {
             json.put("loopUs", loopUs);
         }

@@ -2,8 +2,10 @@ package dev.banyan.cli.bench.report;
 
 import dev.banyan.cli.bench.call.CopyBound;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -11,17 +13,25 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The results of a sweep: algorithms side by side, the sizes where one overtakes another, and the bounds. */
 public final class Summary {
-    private final List<AlgorithmChoice> algorithms;
+    private static final int LEAST_WIDTH = 13;
+
+    private final List<AlgorithmConfig> algorithms;
     /** Rows of one size, smallest size first. */
     private final List<List<Row>> bySize;
+    /** Width of a column of times. */
+    private final int column;
 
     /** @param rows at least one; each size with the same algorithms, in the same order */
     public Summary(List<Row> rows) {
         algorithms = rows.stream().map(Row::algorithm).distinct().toList();
+        column = width(algorithms.stream()
+                .flatMap(algorithm -> Stream.of(algorithm.algorithm().label(), generator(algorithm))));
         bySize = List.copyOf(rows.stream()
                 .collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList()))
                 .values());
@@ -51,18 +61,46 @@ public final class Summary {
     List<String> table(String times) {
         List<String> lines = new ArrayList<>();
         lines.add("# " + times + "; * is the least where no ranges overlap");
-        lines.add(algorithms.stream()
-                .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
-                .collect(Collectors.joining("", Numbers.format("# %10s", "size"), "")));
+        lines.addAll(headings(Numbers.format("# %10s", "size")));
         for (List<Row> rows : bySize) {
             Row best =
                     rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
             String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : " ";
             lines.add(rows.stream()
-                    .map(row -> Numbers.format("%13.1f%s", us(row), row.equals(best) ? mark : " "))
+                    .map(row -> Numbers.format("%" + column + ".1f%s", us(row), row.equals(best) ? mark : " "))
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         return lines;
+    }
+
+    /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */
+    private List<String> headings(String first) {
+        List<String> lines = new ArrayList<>();
+        lines.add(headings(first, algorithm -> algorithm.algorithm().label()));
+        if (algorithms.stream().anyMatch(algorithm -> algorithm.trees() != null)) {
+            lines.add(headings("#" + " ".repeat(first.length() - 1), Summary::generator));
+        }
+        return lines;
+    }
+
+    private static String generator(AlgorithmConfig algorithm) {
+        return algorithm.trees() == null ? "" : "(" + algorithm.trees().label() + ")";
+    }
+
+    private static int width(Stream<String> texts) {
+        return texts.mapToInt(String::length).reduce(LEAST_WIDTH, Math::max);
+    }
+
+    /** Returns the name of a row's algorithm, as wide as the longest. */
+    private String name(Row row) {
+        return Numbers.format(
+                "%" + width(algorithms.stream().map(ChoiceText::name)) + "s", ChoiceText.name(row.algorithm()));
+    }
+
+    private String headings(String first, Function<AlgorithmConfig, String> heading) {
+        return algorithms.stream()
+                .map(algorithm -> Numbers.format("%" + column + "s ", heading.apply(algorithm)))
+                .collect(Collectors.joining("", first, ""));
     }
 
     /**
@@ -70,9 +108,11 @@ public final class Summary {
      * times; nothing where not both were measured, or where the largest size does not tell them apart.
      */
     Optional<String> crossover() {
-        int single = algorithms.indexOf(AlgorithmChoice.SINGLE_TREE);
-        int packing = algorithms.indexOf(AlgorithmChoice.PACKING);
-        int several = packing >= 0 ? packing : algorithms.indexOf(AlgorithmChoice.MULTI_TREE);
+        List<AlgorithmChoice> choices =
+                algorithms.stream().map(AlgorithmConfig::algorithm).toList();
+        int single = choices.indexOf(AlgorithmChoice.SINGLE_TREE);
+        int packing = choices.indexOf(AlgorithmChoice.PACKING);
+        int several = packing >= 0 ? packing : choices.indexOf(AlgorithmChoice.MULTI_TREE);
         if (single < 0 || several < 0) {
             return Optional.empty();
         }
@@ -81,7 +121,7 @@ public final class Summary {
             boolean beaten = isFaster(rows.get(several), rows.get(single));
             from = !beaten ? null : from == null ? rows.get(several) : from;
         }
-        String name = algorithms.get(several).label();
+        String name = choices.get(several).label();
         if (from != null) {
             return Optional.of("# crossover: " + name + " is faster than single-tree from " + size(from) + " on");
         }
@@ -104,17 +144,17 @@ public final class Summary {
         List<String> lines = new ArrayList<>();
         lines.add("# what to expect: median time (us) in place, and of a loop written by hand on the same buffers,"
                 + " in turns");
-        lines.add(algorithms.stream()
-                .map(algorithm -> Numbers.format("%13s ", algorithm.label()))
-                .collect(Collectors.joining("", Numbers.format("# %10s%13s ", "size", "loop"), "")));
+        lines.addAll(headings(Numbers.format("# %10s%" + column + "s ", "size", "loop")));
         for (List<Row> rows : bySize) {
             double loop = rows.stream()
                     .mapToDouble(row -> Objects.requireNonNull(row.loopUs()))
                     .min()
                     .orElseThrow();
             lines.add(rows.stream()
-                    .map(row -> Numbers.format("%13.1f ", row.inPlace().medianUs()))
-                    .collect(Collectors.joining("", Numbers.format("# %10s%13.1f ", size(rows.getFirst()), loop), "")));
+                    .map(row ->
+                            Numbers.format("%" + column + ".1f ", row.inPlace().medianUs()))
+                    .collect(Collectors.joining(
+                            "", Numbers.format("# %10s%" + column + ".1f ", size(rows.getFirst()), loop), "")));
         }
         lines.add("#");
         return lines;
@@ -145,8 +185,8 @@ public final class Summary {
             double inPlaceShare = leastInPlace / row.inPlace().medianUs();
             faster |= Math.max(apartShare, inPlaceShare) > 1;
             lines.add(Numbers.format(
-                    "# %13s  %3.0f%%  %3.0f%%",
-                    row.algorithm().label(), 100 * Math.min(1, apartShare), 100 * Math.min(1, inPlaceShare)));
+                    "# %s  %3.0f%%  %3.0f%%",
+                    name(row), 100 * Math.min(1, apartShare), 100 * Math.min(1, inPlaceShare)));
         }
         if (faster) {
             lines.add("# (100% also where the copy was measured to be slower than the call, which is noise)");
@@ -169,8 +209,7 @@ public final class Summary {
                 + (counted.isEmpty() ? "" : " (" + counted + ")") + ". Share of that at " + size(any) + ":");
         for (Row row : largest) {
             String share = Numbers.format(
-                    "# %13s  %3.0f%%",
-                    row.algorithm().label(), 100 * row.outOfPlace().algbwGBs() / gbs);
+                    "# %s  %3.0f%%", name(row), 100 * row.outOfPlace().algbwGBs() / gbs);
             boolean same = row.inPlace().algbwGBs() == row.outOfPlace().algbwGBs();
             lines.add(share
                     + (same

@@ -1,6 +1,5 @@
 package dev.banyan.cli.bench.workload;
 
-import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.CopyBound;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.call.Repeats;
@@ -9,7 +8,7 @@ import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -34,7 +33,7 @@ public record WorkloadBench(RankSite site, Reporter reporter) {
      *
      * @param rounds timed rounds, or null for as many as fit in half a second, at least 3
      */
-    public long run(Workload workload, AlgorithmList algorithms, @Nullable Integer rounds) {
+    public long run(Workload workload, List<AlgorithmConfig> algorithms, @Nullable Integer rounds) {
         Repeats repeats = rounds == null
                 ? new Repeats(1, 3, 100, TimeUnit.MILLISECONDS.toNanos(500))
                 : Repeats.exactly(1, rounds);
@@ -46,9 +45,9 @@ public record WorkloadBench(RankSite site, Reporter reporter) {
             reporter.lines(WorkloadRow.header(workload, site.ranks(), true));
             List<Integer> depths = WorkloadRow.depths(workload);
             try (Rows<WorkloadRow> table =
-                    reporter.rows(workload.name(), algorithms.choices().size() * depths.size(), WorkloadRow::line)) {
-                for (AlgorithmChoice algorithm : algorithms.choices()) {
-                    try (Communicator communicator = site.open(algorithms.config(algorithm))) {
+                    reporter.rows(workload.name(), algorithms.size() * depths.size(), WorkloadRow::line)) {
+                for (AlgorithmConfig algorithm : algorithms) {
+                    try (Communicator communicator = site.open(algorithm)) {
                         calls.forEach(communicator::prepare);
                         for (int depth : depths) {
                             Runnable round = () -> push(communicator, calls, depth);
@@ -101,6 +100,6 @@ public record WorkloadBench(RankSite site, Reporter reporter) {
                         leastMs),
                 Numbers.format(
                         "# the best, %s with %d in flight, reached %.0f%% of that",
-                        best.algorithm(), best.inFlight(), 100 * leastMs / best.timeMs()));
+                        best.name(), best.inFlight(), 100 * leastMs / best.timeMs()));
     }
 }

@@ -1,7 +1,7 @@
 package dev.banyan.cli.bench.workload;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.Workload;
@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param keys number of keys
  * @param bytes bytes of all keys of one rank
  * @param inFlight calls in flight before a wait
+ * @param algorithm its label
+ * @param trees generator of its trees; null if it has none
  * @param timeMs median time of one round over all keys in ms
  * @param algbwGBs bytes over time in GB/s
  * @param wrong wrong elements of all ranks; null of a prediction
@@ -27,6 +29,7 @@ public record WorkloadRow(
         long bytes,
         int inFlight,
         String algorithm,
+        @Nullable String trees,
         double timeMs,
         double algbwGBs,
         @Nullable Long wrong,
@@ -36,7 +39,7 @@ public record WorkloadRow(
     public static WorkloadRow of(
             Workload workload,
             int inFlight,
-            AlgorithmChoice algorithm,
+            AlgorithmConfig algorithm,
             double timeMs,
             @Nullable Long wrong,
             @Nullable Integer rounds) {
@@ -46,7 +49,8 @@ public record WorkloadRow(
                 workload.keys(),
                 bytes,
                 inFlight,
-                algorithm.label(),
+                algorithm.algorithm().label(),
+                algorithm.trees() == null ? null : algorithm.trees().label(),
                 timeMs,
                 bytes / timeMs / 1e6,
                 wrong,
@@ -78,12 +82,17 @@ public record WorkloadRow(
                 heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }
 
+    /** Returns the name of the algorithm, with the generator of its trees. */
+    String name() {
+        return trees == null ? algorithm : algorithm + " (" + trees + ")";
+    }
+
     private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
-        return Numbers.format("# %12s  %9s  %10s  %7s%s", algorithm, inFlight, time, algbw, wrong);
+        return Numbers.format("# %26s  %9s  %10s  %7s%s", algorithm, inFlight, time, algbw, wrong);
     }
 
     public String line() {
-        return Numbers.format("  %12s  %9d  %10.3f  %7.2f", algorithm, inFlight, timeMs, algbwGBs)
+        return Numbers.format("  %26s  %9d  %10.3f  %7.2f", name(), inFlight, timeMs, algbwGBs)
                 + (wrong == null ? "" : Numbers.format("  %6d", wrong));
     }
 }

@@ -6,6 +6,7 @@ import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.RangedCosts.TimeRange;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class NcclTableTest {
     private static final Call ALL_REDUCE = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
     private static final Row ROW = new Row(
-            AlgorithmChoice.RING,
+            AlgorithmConfig.of(AlgorithmChoice.RING),
             ALL_REDUCE,
             262144,
             Measurement.of(ALL_REDUCE, 262144, new long[] {300_000, 100_000}, 0L),
@@ -41,9 +42,10 @@ class NcclTableTest {
     void headingsOfPredictionsStandAboveTheirColumns() {
         Measurement apart = Measurement.predicted(ALL_REDUCE, 262144, 200, "ring", new TimeRange(150, 12_345));
         Measurement together = Measurement.predicted(ALL_REDUCE, 262144, 100, "ring", null);
-        String same = NcclTable.PREDICTED.row(new Row(AlgorithmChoice.RING, ALL_REDUCE, 262144, apart, apart, null));
-        String other =
-                NcclTable.PREDICTED.row(new Row(AlgorithmChoice.RING, ALL_REDUCE, 262144, apart, together, null));
+        String same = NcclTable.PREDICTED.row(
+                new Row(AlgorithmConfig.of(AlgorithmChoice.RING), ALL_REDUCE, 262144, apart, apart, null));
+        String other = NcclTable.PREDICTED.row(
+                new Row(AlgorithmConfig.of(AlgorithmChoice.RING), ALL_REDUCE, 262144, apart, together, null));
         assertThat(same).endsWith("    200.0    5.24    9.18      150.0..12345      same");
         assertThat(other).endsWith("      150.0..12345     100.0").hasSameSizeAs(same);
         assertThat(NcclTable.PREDICTED.header()).hasSize(3).allMatch(line -> line.length() == same.length());

@@ -7,6 +7,7 @@ import dev.banyan.cli.bench.call.CopyBound;
 import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.RangedCosts.TimeRange;
@@ -117,7 +118,7 @@ class SummaryTest {
 
     private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {
         Measurement predicted = Measurement.predicted(CALL, count, us, "", range);
-        return new Row(algorithm, CALL, count, predicted, predicted, null);
+        return new Row(AlgorithmConfig.of(algorithm), CALL, count, predicted, predicted, null);
     }
 
     private static List<Row> rows(long[] counts, int[] singleUs, int[] multiUs) {
@@ -134,6 +135,6 @@ class SummaryTest {
     private static Row row(AlgorithmChoice algorithm, long count, int... us) {
         long[] nanos = IntStream.of(us).mapToLong(each -> each * 1000L).toArray();
         Measurement measured = Measurement.of(CALL, count, nanos, 0L);
-        return new Row(algorithm, CALL, count, measured, measured, us[0] / 2.0);
+        return new Row(AlgorithmConfig.of(algorithm), CALL, count, measured, measured, us[0] / 2.0);
     }
 }

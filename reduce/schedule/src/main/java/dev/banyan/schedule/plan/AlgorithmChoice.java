@@ -37,6 +37,11 @@ public enum AlgorithmChoice {
         return SCHEDULED;
     }
 
+    /** Returns whether a {@link TreeGenerator} makes its trees. */
+    public boolean generatesTrees() {
+        return this == SINGLE_TREE || this == MULTI_TREE;
+    }
+
     /** Returns the name as the configuration and the command take it. */
     public String label() {
         return label;

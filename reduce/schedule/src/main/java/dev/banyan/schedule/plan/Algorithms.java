@@ -15,7 +15,6 @@ import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
 import dev.banyan.trees.ForestGenerator;
 import dev.banyan.trees.Tree;
-import dev.banyan.trees.balanced.Exact;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.internal.render.LevelText;
 import dev.banyan.trees.internal.render.TreeDrawing;
@@ -26,6 +25,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -71,22 +71,11 @@ public final class Algorithms {
 
     private final Machine machine;
     private final Config config;
-    private final Map<Kind, TreeAlgorithm> made = new HashMap<>();
+    /** By choices with an open length of chunks. */
+    private final Map<AlgorithmConfig, TreeAlgorithm> made = new HashMap<>();
+
     private final IdentityHashMap<TreePacking, List<LogicalLink>> links = new IdentityHashMap<>();
     private @Nullable IntFunction<Packings> packings;
-
-    /** The key of an algorithm. Its methods are spelled out, since those of records take milliseconds at first. */
-    private record Kind(AlgorithmChoice choice, int maxTrees) {
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof Kind kind && choice == kind.choice && maxTrees == kind.maxTrees;
-        }
-
-        @Override
-        public int hashCode() {
-            return 31 * choice.hashCode() + maxTrees;
-        }
-    }
 
     Algorithms(Machine machine, Config config) {
         this.machine = machine;
@@ -107,8 +96,7 @@ public final class Algorithms {
 
     /** @param choice one of {@link AlgorithmChoice#scheduled} */
     TreeAlgorithm get(AlgorithmConfig choice) {
-        return made.computeIfAbsent(
-                new Kind(choice.algorithm(), choice.maxTrees()), kind -> make(kind.choice(), kind.maxTrees()));
+        return made.computeIfAbsent(choice.whole(), this::make);
     }
 
     /**
@@ -128,19 +116,22 @@ public final class Algorithms {
                                 machine, IntStream.range(0, machine.size()).toArray())));
     }
 
-    private TreeAlgorithm make(AlgorithmChoice choice, int maxTrees) {
+    private TreeAlgorithm make(AlgorithmConfig config) {
+        AlgorithmChoice choice = config.algorithm();
         return switch (choice) {
-            case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(0));
+            case SINGLE_TREE -> new ForestAlgorithm(choice.label(), forest(config.trees(), 0));
             case MULTI_TREE ->
                 new ForestAlgorithm(
                         choice.label(),
-                        forest(IntStream.range(0, machine.size()).toArray()));
+                        forest(
+                                config.trees(),
+                                IntStream.range(0, machine.size()).toArray()));
             case PACKING ->
                 // Without links there is nothing to pack trees into.
                 machine.size() == 1
                         ? new ForestAlgorithm(choice.label(), Forest.equalShares(List.of(Tree.ofParents(-1))))
-                        : new PackedAlgorithm(machine.size(), packings(maxTrees));
-            case RING -> RingAlgorithm.of(machine, maxTrees);
+                        : new PackedAlgorithm(machine.size(), packings(config.maxTrees()));
+            case RING -> RingAlgorithm.of(machine, config.maxTrees());
             case STAR -> new StarAlgorithm(machine.size());
             case ONE_SHOT -> new OneShotAlgorithm(LinkMatrix.of(machine));
             case AUTO -> throw new IllegalArgumentException("auto is no algorithm; choose one for the call first");
@@ -169,10 +160,9 @@ public final class Algorithms {
                 };
     }
 
-    private Forest forest(int... roots) {
-        ForestGenerator generator = config.get(TREE_BACKTRACK)
-                ? new Exact(config.get(LINK_USAGE_PENALTY))
-                : new KernighanLin(config.get(LINK_USAGE_PENALTY), config.get(SEED));
+    private Forest forest(@Nullable TreeGenerator named, int... roots) {
+        ForestGenerator generator = Objects.requireNonNullElseGet(named, () -> TreeGenerator.of(config))
+                .of(config.get(LINK_USAGE_PENALTY), config.get(SEED));
         Forest forest = generator.generate(LinkMatrix.of(machine), roots);
         if (config.get(LOG_TREE)) {
             forest.trees().forEach(tree -> log(generator.name(), tree));

@@ -81,12 +81,14 @@ final class FastestChoice {
 
     private final Map<Task, List<AlgorithmConfig>> fewer = new HashMap<>();
 
-    private record Question(AlgorithmChoice algorithm, int maxTrees, CollectiveRequest request) {}
+    /** @param choice with an open length of chunks */
+    private record Question(AlgorithmConfig choice, CollectiveRequest request) {}
 
     /** The key of a packing. */
     private record Task(Collective collective, int root) {}
 
-    private record Variant(AlgorithmChoice algorithm, int maxTrees, Task task) {}
+    /** @param choice with an open length of chunks */
+    private record Variant(AlgorithmConfig choice, Task task) {}
 
     /**
      * The figures of trees that do not depend on the size of a call.
@@ -165,7 +167,8 @@ final class FastestChoice {
                 .size();
         for (int most : FEWER_TREES) {
             if (most < more) {
-                AlgorithmConfig choice = new AlgorithmConfig(AlgorithmChoice.PACKING, most, Long.MAX_VALUE);
+                AlgorithmConfig choice =
+                        AlgorithmConfig.of(AlgorithmChoice.PACKING).withMaxTrees(most);
                 choices.add(choice);
                 more = algorithms
                         .get(choice)
@@ -195,7 +198,7 @@ final class FastestChoice {
     }
 
     private static Question question(AlgorithmConfig choice, CollectiveRequest request) {
-        return new Question(choice.algorithm(), choice.maxTrees(), request);
+        return new Question(choice.whole(), request);
     }
 
     private Timed answer(AlgorithmConfig choice, CollectiveRequest request) {
@@ -350,7 +353,7 @@ final class FastestChoice {
 
     private Trees trees(AlgorithmConfig choice, CollectiveRequest request) {
         return trees.computeIfAbsent(
-                new Variant(choice.algorithm(), choice.maxTrees(), new Task(request.collective(), request.root())),
+                new Variant(choice.whole(), new Task(request.collective(), request.root())),
                 variant -> describe(choice, request));
     }
 

@@ -48,7 +48,9 @@ public final class Planner {
             "BANYAN_ALGORITHM",
             "Names the algorithm of every collective, or several by size: star:4K,single-tree@64K:1M,packing/8 is the"
                     + " star up to 4 KiB (of the larger of a rank's buffers), a single tree in chunks of 64 KiB up to"
-                    + " 1 MiB, and at most 8 packed trees above. nccl is the NCCL of the machine, on GPUs alone.");
+                    + " 1 MiB, and at most 8 packed trees above. multi-tree/exact is a multi-tree by that generator of"
+                    + " trees (kernighan-lin, exact, exhaustive or shallow). nccl is the NCCL of the machine, on GPUs"
+                    + " alone.");
     /** Lets the automatic choice use trees. */
     public static final Setting<Boolean> USE_TREE = Setting.flag(
             "MXNET_KVSTORE_USETREE",

@@ -63,8 +63,7 @@ final class Prices {
 
     /** Returns the cost of the trees of a request, whatever the length of chunks. */
     ForestCost cost(AlgorithmConfig choice, CollectiveRequest request) {
-        return costs.computeIfAbsent(
-                new Task(choice.withChunkBytes(Long.MAX_VALUE), request.collective(), request.root()), this::price);
+        return costs.computeIfAbsent(new Task(choice.whole(), request.collective(), request.root()), this::price);
     }
 
     /** Returns the predicted time of a request in us. */

@@ -199,7 +199,7 @@ class PlannerTest {
         Path file = tuned("ring@64K:1M,auto:2M,packing/2", SIMULATED);
         Config config = Config.builder().set(Config.TUNING, file).build();
         Planner planner = new Planner(P3, config, null);
-        AlgorithmConfig ring = new AlgorithmConfig(AlgorithmChoice.RING, Integer.MAX_VALUE, 65536);
+        AlgorithmConfig ring = AlgorithmConfig.of(AlgorithmChoice.RING).withChunkBytes(65536);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 19)))
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
@@ -207,7 +207,8 @@ class PlannerTest {
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         CollectiveRequest large = request(Collective.ALL_REDUCE, 1 << 20);
         PlannedSchedule planned = planner.plan(planner.choose(large), large);
-        assertThat(planned.choice()).isEqualTo(new AlgorithmConfig(AlgorithmChoice.PACKING, 2, Long.MAX_VALUE));
+        assertThat(planned.choice())
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.PACKING).withMaxTrees(2));
         assertThat(planned.schedule().chunks()).hasSize(2);
 
         // A machine with as many devices, or even the same links in another order of ranks, is another machine.

@@ -31,8 +31,11 @@ class TuningTest {
         assertThat(rules).hasToString("star:4K,single-tree@64K:1M,packing/8@1000:1G,auto");
         assertThat(rules.of(4096)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.STAR));
         assertThat(rules.of(4097))
-                .isEqualTo(new AlgorithmConfig(AlgorithmChoice.SINGLE_TREE, Integer.MAX_VALUE, 65536));
-        assertThat(rules.of(1 << 30)).isEqualTo(new AlgorithmConfig(AlgorithmChoice.PACKING, 8, 1000));
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE).withChunkBytes(65536));
+        assertThat(rules.of(1 << 30))
+                .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.PACKING)
+                        .withMaxTrees(8)
+                        .withChunkBytes(1000));
         assertThat(rules.of((1 << 30) + 1L)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.AUTO));
         assertThat(SizeRules.parse(rules.toString())).isEqualTo(rules);
         assertThat(Config.builder().set(Planner.ALGORITHM, rules).build().get(Planner.ALGORITHM))

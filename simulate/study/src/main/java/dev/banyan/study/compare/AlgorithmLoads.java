@@ -23,9 +23,8 @@ public final class AlgorithmLoads {
      *
      * @param planner plans for the ranks of the network
      */
-    public static LinkLoads of(Planner planner, AlgorithmChoice algorithm, Network network) {
-        AlgorithmConfig choice = AlgorithmConfig.of(algorithm);
-        if (algorithm == AlgorithmChoice.ONE_SHOT) {
+    public static LinkLoads of(Planner planner, AlgorithmConfig choice, Network network) {
+        if (choice.algorithm() == AlgorithmChoice.ONE_SHOT) {
             // Its trees show one rank's sum; all ranks sum up everything.
             return ScheduleLoads.of(
                     ScheduleTraffic.of(planner.plan(choice, ONE_ELEMENT).schedule()), network);

@@ -3,6 +3,7 @@ package dev.banyan.study.compare;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.CertificateReport;
@@ -61,9 +62,6 @@ public record Comparison(
         List<String> warnings,
         @JsonIgnore List<String> assumed,
         @JsonIgnore List<String> remarks) {
-    /** Steps of progress. */
-    public static final int STEPS = Contender.ALL.size() + 1;
-
     /**
      * One way to carry it; without figures where it refuses the machine.
      *
@@ -114,14 +112,16 @@ public record Comparison(
     /**
      * Builds and rates all ways.
      *
+     * @param algorithms algorithms that have schedules
      * @param relays devices of the whole machine that may forward
      * @param imported schedules of others for as many ranks
      * @param rings rings of others over the same devices
-     * @param onStep called {@link #STEPS} times
+     * @param onStep called once for each algorithm, and at the end
      */
     public static Comparison of(
             ChosenMachine chosen,
             int[] relays,
+            List<AlgorithmConfig> algorithms,
             List<ImportedSchedule> imported,
             List<ImportedRings> rings,
             Runnable onStep) {
@@ -131,10 +131,10 @@ public record Comparison(
                 ? null
                 : AllReducePacking.of(chosen.network()).bound();
         List<Trial> trials = new ArrayList<>();
-        for (Contender contender : Contender.ALL) {
-            trials.add(Trial.warm(contender, chosen));
+        for (AlgorithmConfig algorithm : algorithms) {
+            trials.add(Trial.warm(new Contender(algorithm), chosen));
             onStep.run();
-            if (contender.algorithm() == AlgorithmChoice.PACKING && relays.length > 0) {
+            if (algorithm.algorithm() == AlgorithmChoice.PACKING && relays.length > 0) {
                 trials.add(Trial.warm("packing+relays", () -> {
                     WayFigures figures = WayFigures.of(AllReducePacking.of(chosen.network(relays)));
                     return () -> figures;

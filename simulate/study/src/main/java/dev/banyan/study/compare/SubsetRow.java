@@ -3,6 +3,8 @@ package dev.banyan.study.compare;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.trees.packing.TreePacking;
@@ -55,7 +57,7 @@ public record SubsetRow(
      */
     public static SubsetRow of(ChosenMachine set, int @Nullable [] relays) {
         TreePacking packing = AllReducePacking.of(set.network());
-        Trial timed = Trial.timeQuickly(Contender.of(AlgorithmChoice.PACKING), set);
+        Trial timed = Trial.timeQuickly(new Contender(AlgorithmConfig.of(AlgorithmChoice.PACKING)), set);
         BigFraction bound = packing.bound().gbs();
         return new SubsetRow(
                 set.group(),
@@ -65,9 +67,12 @@ public record SubsetRow(
                 Numbers.exact(packing.rateGbs()),
                 bound.doubleValue(),
                 packing.ratio().doubleValue(),
-                ratio(AlgorithmChoice.MULTI_TREE, set, bound),
-                ratio(AlgorithmChoice.RING, set, bound),
-                ratio(AlgorithmChoice.STAR, set, bound),
+                ratio(
+                        AlgorithmConfig.of(AlgorithmChoice.MULTI_TREE).withTrees(TreeGenerator.KERNIGHAN_LIN),
+                        set,
+                        bound),
+                ratio(AlgorithmConfig.of(AlgorithmChoice.RING), set, bound),
+                ratio(AlgorithmConfig.of(AlgorithmChoice.STAR), set, bound),
                 packing.trees().size(),
                 packing.depth(),
                 timed.generationMs(),
@@ -75,8 +80,8 @@ public record SubsetRow(
                 relays == null ? null : withRelays(packing, set, relays).doubleValue());
     }
 
-    private static double ratio(AlgorithmChoice algorithm, ChosenMachine set, BigFraction bound) {
-        return Contender.of(algorithm).build(set).get().rateGbs().divide(bound).doubleValue();
+    private static double ratio(AlgorithmConfig choice, ChosenMachine set, BigFraction bound) {
+        return new Contender(choice).build(set).get().rateGbs().divide(bound).doubleValue();
     }
 
     private static BigFraction withRelays(TreePacking alone, ChosenMachine set, int[] relays) {

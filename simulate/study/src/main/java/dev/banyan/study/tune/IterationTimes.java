@@ -6,6 +6,8 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.machine.Variants;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
@@ -21,6 +23,7 @@ public final class IterationTimes {
     private final Machine machine;
     private final SimulatedCosts costs;
     private final Workload workload;
+    private final Variants variants;
     private final Map<AlgorithmChoice, Calls> alone = new EnumMap<>(AlgorithmChoice.class);
 
     /** All keys' calls, and what predicts them. */
@@ -43,7 +46,8 @@ public final class IterationTimes {
      */
     public record Bound(long elements, double oneByOneMs) {}
 
-    public IterationTimes(Machine machine, SimulatedCosts costs, Workload workload) {
+    public IterationTimes(Machine machine, SimulatedCosts costs, Workload workload, Variants variants) {
+        this.variants = variants;
         this.machine = machine;
         this.costs = costs;
         this.workload = workload;
@@ -61,7 +65,7 @@ public final class IterationTimes {
                         .load()
                         .without(List.of(Config.TUNING)))));
         for (AlgorithmChoice algorithm : AlgorithmChoice.scheduled()) {
-            ways.add(way(algorithm.label(), calls(algorithm)));
+            ways.add(way(ChoiceText.name(variants.of(algorithm)), calls(algorithm)));
         }
         return ways;
     }
@@ -76,7 +80,7 @@ public final class IterationTimes {
         return alone.computeIfAbsent(
                 algorithm,
                 choice -> calls(Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(choice))
+                        .set(Planner.ALGORITHM, SizeRules.always(variants.of(choice)))
                         .load()));
     }
 

@@ -6,12 +6,14 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.simulate.RangedCosts;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.workload.Predictions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +24,7 @@ public final class SimulatedTrials implements Trials {
     private static final long TYPICAL = 1 << 20;
 
     private final Planner planner;
-    private final SimulatedCosts costs;
+    private final RangedCosts costs;
     private final Collective collective;
     private final int root;
     private final int ranks;
@@ -34,7 +36,7 @@ public final class SimulatedTrials implements Trials {
      */
     public SimulatedTrials(
             Planner planner,
-            SimulatedCosts costs,
+            RangedCosts costs,
             Collective collective,
             int root,
             int ranks,
@@ -72,7 +74,7 @@ public final class SimulatedTrials implements Trials {
 
     private boolean dependsOnChunks(AlgorithmConfig whole, long bytes) {
         PlannedSchedule planned = planner.plan(whole, request(bytes));
-        return costs.dependsOnChunks(planned.schedule(), planned.links());
+        return costs.usual().dependsOnChunks(planned.schedule(), planned.links());
     }
 
     /** As many as are best, and powers of two below that. */
@@ -94,6 +96,14 @@ public final class SimulatedTrials implements Trials {
         return choice.algorithm() == AlgorithmChoice.NCCL
                 ? Objects.requireNonNull(nccl).time(collective, bytes).us()
                 : planner.predictedUs(choice, request(bytes));
+    }
+
+    @Override
+    public TimeRange range(AlgorithmConfig choice, long bytes) {
+        Optional<TimeRange> known = choice.algorithm() == AlgorithmChoice.NCCL
+                ? Objects.requireNonNull(nccl).range(nccl.time(collective, bytes), bytes)
+                : costs.range(planner.plan(choice, request(bytes)));
+        return known.orElse(new TimeRange(0, Double.POSITIVE_INFINITY));
     }
 
     private CollectiveRequest request(long bytes) {

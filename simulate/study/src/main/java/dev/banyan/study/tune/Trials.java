@@ -2,6 +2,7 @@ package dev.banyan.study.tune;
 
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.util.List;
 
 /** Tries choices out. The same choice at the same size is tried once. */
@@ -29,6 +30,13 @@ public interface Trials extends AutoCloseable {
     default double noise() {
         return 1;
     }
+
+    /**
+     * Returns the times in us that a call could have taken; from 0 to infinity where nothing is known of them.
+     *
+     * @param choice a choice that was tried at that size
+     */
+    TimeRange range(AlgorithmConfig choice, long bytes);
 
     /** Greatest numbers of packed trees that are worth trying. */
     List<Integer> maxTrees();

@@ -3,12 +3,14 @@ package dev.banyan.study.tune;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.study.machine.Variants;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * Sweeps algorithms, lengths of chunks and numbers of packed trees over sizes. Each algorithm is tried with shorter
@@ -18,6 +20,7 @@ public final class Tuner {
     private static final int MAX_WORSE_CHUNK_LENGTHS = 3;
 
     private final Trials trials;
+    private final Variants variants;
     private final List<Integer> maxTrees;
     private final List<Found> sizes = new ArrayList<>();
 
@@ -28,8 +31,11 @@ public final class Tuner {
      * @param choice what the rules will take
      * @param us its time in us
      * @param best the best of each algorithm that was tried
+     * @param apart whether the range of the choice's time overlaps with that of no other algorithm, so that the
+     *     choice is the fastest
      */
-    public record Found(long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best) {
+    public record Found(
+            long bytes, AlgorithmConfig choice, double us, Map<AlgorithmChoice, Tried> best, boolean apart) {
 
         /** The best of an algorithm, which must have been tried. */
         public Tried tried(AlgorithmChoice algorithm) {
@@ -40,8 +46,9 @@ public final class Tuner {
     /** A choice and its time in us. */
     public record Tried(AlgorithmConfig choice, double us) {}
 
-    public Tuner(Trials trials) {
+    public Tuner(Trials trials, Variants variants) {
         this.trials = trials;
+        this.variants = variants;
         maxTrees = trials.maxTrees();
     }
 
@@ -68,15 +75,25 @@ public final class Tuner {
         for (AlgorithmChoice algorithm : trials.beside()) {
             best.put(algorithm, best(algorithm, bytes));
         }
-        Found found = new Found(bytes, taken.choice(), taken.us(), best);
+        Found found = new Found(bytes, taken.choice(), taken.us(), best, isApart(taken.choice(), best, bytes));
         sizes.add(found);
         return found;
     }
 
+    private boolean isApart(AlgorithmConfig taken, Map<AlgorithmChoice, Tried> best, long bytes) {
+        double mostUs = trials.range(taken, bytes).mostUs();
+        return best.values().stream()
+                .map(Tried::choice)
+                .filter(other -> other.algorithm() != taken.algorithm())
+                .allMatch(other -> trials.range(other, bytes).leastUs() > mostUs);
+    }
+
     private Tried best(AlgorithmChoice algorithm, long bytes) {
-        List<Integer> trees = algorithm == AlgorithmChoice.PACKING ? maxTrees : List.of(Integer.MAX_VALUE);
-        return trees.stream()
-                .map(most -> best(new AlgorithmConfig(algorithm, most, Long.MAX_VALUE), bytes))
+        AlgorithmConfig variant = variants.of(algorithm);
+        Stream<AlgorithmConfig> tried = algorithm == AlgorithmChoice.PACKING
+                ? maxTrees.stream().map(variant::withMaxTrees)
+                : Stream.of(variant);
+        return tried.map(whole -> best(whole, bytes))
                 .min(Comparator.comparingDouble(Tried::us))
                 .orElseThrow();
     }
