@@ -100,7 +100,9 @@ public final class LocalProcesses {
 
     /** Returns the last message of a file of messages, without the command's name; its last line if it has none. */
     private static String lastMessage(Path file) throws IOException {
-        List<String> lines = Files.readAllLines(file, StandardCharsets.UTF_8);
+        List<String> lines = Files.readAllLines(file, StandardCharsets.UTF_8).stream()
+                .filter(line -> !line.isBlank())
+                .toList();
         return lines.stream()
                 .filter(line -> line.startsWith(COMMAND))
                 .map(line -> line.substring(COMMAND.length()))

@@ -174,7 +174,6 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     Arrays.stream(ordinals).distinct().count());
         }
         Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
-        long deviceLimit;
         try {
             for (int ordinal : ordinals) {
                 if (ordinal < 0 || ordinal >= count) {
@@ -205,8 +204,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                 return jobPeers.pieces(
                         ranks, lanes, device -> StoreTrials.viewers(device, List.copyOf(lanes.keySet()), peerAccess));
             });
-            deviceLimit = bufferLimit * ranks.mostRanksOfADevice();
-            programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, deviceLimit));
+            programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
             BufferAccess access = new BufferAccess(memory);
             List<CudaDevice> devices = List.copyOf(lanes.keySet());
             queue = new LaunchQueue(ranks, lanes.keySet(), timeoutNanos, clock, jobPeers, tuning.watcher());
@@ -234,7 +232,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         }
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
-        plans = new PlanMaker(ranks.held(), peers, tuning.moves(), deviceLimit);
+        plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         stores = new StoreTrials(ranks, peerAccess, pieces, timeoutNanos, tuning.triesPeers(), clock);
         programs = new ProgramPlanner(
                 ranks, lanes, jobPeers.isAlone() ? stores : peers::reaches, tuning.sizes(), programMemory);

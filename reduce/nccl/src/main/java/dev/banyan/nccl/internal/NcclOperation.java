@@ -29,7 +29,9 @@ public record NcclOperation(Collective collective, int root, long count, DataTyp
         };
     }
 
-    /** {@code ncclRedOp_t}. NCCL's mean of a single rank leaves out the last elements of some lengths; its sum does not. */
+    /**
+     * {@code ncclRedOp_t}. NCCL's mean of a single rank leaves out the last elements of some lengths; its sum does not.
+     */
     int ncclOp(int ranks) {
         return switch (op) {
             case SUM -> 0;

@@ -2,7 +2,8 @@ package dev.banyan.cuda.internal.launch;
 
 /**
  * The time that a run is known to take: until it was last seen to be busy. A wait that naps sees the end late. If the
- * next wait expected that late end, it would nap as long, and would never see that runs are shorter. Used under a lock.
+ * next wait expected that late end, it would nap as long, and would never see that runs are shorter. After a wait that
+ * slept through the end, the next one expects little, and its short naps find the end again. Used under a lock.
  */
 final class BusyTime {
     private long begun;

@@ -20,7 +20,9 @@ public record ProgramTable(List<List<ProgramLoop>> blocks) {
     static final int HEAD_BYTES = 32;
     static final int BLOCK_BYTES = 16;
 
-    /** Bytes that a warp reads from the begin of a record on, whatever its length. So many zeros follow the last one. */
+    /**
+     * Bytes that a warp reads from the begin of a record on, whatever its length. So many zeros follow the last one.
+     */
     static final int READ_AHEAD = 16 * 32;
 
     public ProgramTable {
