@@ -25,6 +25,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Collectives that an emulated switch carries out for GPUs, by multicast addresses of their memory. */
 class MulticastTest {
+    /** Bytes of which two ranks take two blocks each. */
+    private static final long SEVERAL_BLOCKS = 20 << 10;
+
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private long interleaved;
 
@@ -75,6 +78,10 @@ class MulticastTest {
                 }
             }
             assertThat(multicasts()).isEqualTo(calls * ranks);
+            // Blocks of ranks that begin between words.
+            comparison.compare(
+                    gpus.host(), gpus.cuda(), Collective.ALL_GATHER, DataType.F32, ReduceOp.SUM, false, 1001, 0);
+            assertThat(multicasts()).isEqualTo((calls + 1) * ranks);
         }
     }
 
@@ -201,7 +208,7 @@ class MulticastTest {
             EmulatedProcess.beginAnother(emulator);
             HostComparison comparison = HostComparison.exact(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
-            try (ExchangeGpus gpus = gpus(random.nextInt(2, 9), algorithm)) {
+            try (ExchangeGpus gpus = gpus(seed == first ? 2 : random.nextInt(2, 9), algorithm)) {
                 HostComparison between =
                         comparison.in(new CallersStreams(emulator, gpus.cuda().size()));
                 for (int call = 0; call < 10; call++) {
@@ -210,6 +217,7 @@ class MulticastTest {
                     DataType type = RandomChoices.any(
                             List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
                     boolean whole = random.nextInt(4) > 0;
+                    boolean isLong = call == 0 && gpus.cuda().size() == 2;
                     between.compare(
                             gpus.host(),
                             gpus.cuda(),
@@ -217,7 +225,9 @@ class MulticastTest {
                             type,
                             ReduceOp.SUM,
                             random.nextBoolean(),
-                            whole ? 16 * random.nextInt(1, 20) : random.nextInt(1, 320),
+                            isLong
+                                    ? SEVERAL_BLOCKS / type.bytes()
+                                    : whole ? 16 * random.nextInt(1, 20) : random.nextInt(1, 320),
                             random.nextInt(8) == 0 ? type.bytes() : 0);
                     assertThat(emulator.problems()).as("seed %d", seed).isEmpty();
                     assertThat(emulator.count("races")).as("seed %d", seed).isZero();
