@@ -6,9 +6,9 @@ public enum ReduceOp {
     SUM,
     /** Product. */
     PROD,
-    /** Smallest element; NaN if one is NaN. */
+    /** Smallest element, of which -0 is less than +0; if a float is NaN, the NaN with all bits set but the sign. */
     MIN,
-    /** Greatest element; NaN if one is NaN. */
+    /** Greatest element; zeros and NaN are as for {@link #MIN}. */
     MAX,
     /** Sum divided by the number of ranks; of integers the exact mean, rounded toward zero. */
     AVG
