@@ -71,10 +71,9 @@ class GpuDayTest {
         assertProfile(day);
     }
 
-    /** The emulated switch adds up floats, the emulated GPUs doubles. */
     @Test
     @Tag("soak")
-    void exchangesRunInTheEmulatedSwitch() throws Exception {
+    void partsOfExchangesRunWhereTheSwitchAdds() throws Exception {
         Path day = folder.resolve("day");
         CommandRun run = emulated(
                 "devices 2 switched\ncapability all 9 0\nmulticast on\n",

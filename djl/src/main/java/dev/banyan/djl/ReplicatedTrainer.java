@@ -15,6 +15,7 @@ import ai.djl.training.loss.Loss;
 import dev.banyan.config.Config;
 import dev.banyan.djl.internal.data.Rows;
 import dev.banyan.djl.internal.processes.Launch;
+import dev.banyan.djl.internal.processes.Processes;
 import dev.banyan.djl.internal.server.BanyanParameterServer;
 import dev.banyan.schedule.plan.Algorithms;
 import java.util.ArrayList;
@@ -48,17 +49,24 @@ public final class ReplicatedTrainer implements AutoCloseable {
      * @param model the model, whose block is the first replica
      * @param architecture creates the blocks of the other replicas, which may differ only in their weights
      * @param config the settings, of which only loss, optimiser and initialisers are used
-     * @param replicas the number of replicas, at least 1
+     * @param replicas the number of replicas, at least 1 and the same in all processes
      */
     public ReplicatedTrainer(Model model, Supplier<Block> architecture, TrainingConfig config, int replicas) {
         if (replicas < 1) {
             throw new IllegalArgumentException(replicas + " replicas; at least one is needed");
         }
+        Processes processes = Launch.PROCESSES;
+        int all = processes.sum(replicas);
+        // By Cauchy and Schwarz the squares add up to that only if all numbers are equal.
+        if ((long) processes.size() * processes.sum(replicas * replicas) != (long) all * all) {
+            throw new IllegalArgumentException("the " + processes.size() + " processes have " + all
+                    + " replicas in all, and this one has " + replicas + "; give each process as many");
+        }
         this.model = model;
         loss = config.getLossFunction();
         Config settings = Config.load();
         reproducible = settings.get(Algorithms.REPRODUCIBLE);
-        server = BanyanParameterServer.ofReplicas(config.getOptimizer(), Launch.PROCESSES, settings);
+        server = BanyanParameterServer.ofReplicas(config.getOptimizer(), processes, settings);
         this.replicas = new ArrayList<>(List.of(model.getBlock()));
         for (int i = 1; i < replicas; i++) {
             this.replicas.add(architecture.get());
@@ -128,7 +136,8 @@ public final class ReplicatedTrainer implements AutoCloseable {
     /**
      * Runs one training step.
      *
-     * @param batch this process's part, at least as many samples as it has replicas; a remainder that cannot be divided is left out
+     * @param batch this process's part, at least as many samples as it has replicas; a remainder that cannot be
+     *     divided is left out
      * @return the mean loss over this process's part of the batch before the step
      */
     public float step(Batch batch) {

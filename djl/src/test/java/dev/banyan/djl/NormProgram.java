@@ -57,6 +57,7 @@ final class NormProgram {
                 trainer.setMetrics(new Metrics());
                 trainer.initialize(new Shape(BATCH, INPUTS));
                 model.getBlock().getChildren().valueAt(4).freezeParameters(true);
+                // The last batch has 8 samples, 2 for each of 4 processes; a batch of 1 cannot be normalised.
                 EasyTrain.fit(trainer, 3, dataset(trainer.getManager(), 88, 5), dataset(trainer.getManager(), 20, 6));
                 EasyTrain.evaluateDataset(trainer, dataset(trainer.getManager(), 32, 7));
                 trainer.getTrainingResult().getEvaluations().entrySet().stream()

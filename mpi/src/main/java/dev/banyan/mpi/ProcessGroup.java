@@ -231,7 +231,7 @@ public final class ProcessGroup implements AutoCloseable {
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
                 () -> {
-                    MpiProcesses among = agreed(count, type, op);
+                    MpiProcesses among = agreed(count, type, op, "");
                     combine(among, memory, count, type, op);
                     if (mean) {
                         new Combiner(type, ReduceOp.SUM).divide(host(memory, count, type), count, contributions);
@@ -252,7 +252,7 @@ public final class ProcessGroup implements AutoCloseable {
         return submit(
                 words("reduces", name, count, type) + " by avg",
                 () -> {
-                    MpiProcesses among = agreed(count, type, ReduceOp.AVG);
+                    MpiProcesses among = agreed(count, type, ReduceOp.AVG, "");
                     new IntegerMean(type, contributions).reduce(memory, count, sums -> sum(among, sums, DataType.I64));
                 },
                 arrays.toArray(MemorySegment[]::new));
@@ -271,6 +271,10 @@ public final class ProcessGroup implements AutoCloseable {
     public CompletableFuture<Void> reproducibleSumAsync(
             String name, List<MemorySegment> arrays, long count, DataType type, int contributions, int divisor) {
         ReproducibleSum sum = new ReproducibleSum(type, contributions, divisor);
+        if (arrays.isEmpty() || arrays.size() > contributions) {
+            throw new IllegalArgumentException(arrays.size() + " arrays of this process among " + contributions
+                    + " of all; give at least one, and no more than all have");
+        }
         arrays.forEach(array -> {
             check("all_reduce", array, count, type);
             checkMemory("all_reduce", array, false);
@@ -284,10 +288,11 @@ public final class ProcessGroup implements AutoCloseable {
         List<MemorySegment> memory =
                 arrays.stream().map(array -> host(address(array), count, type)).toList();
         ReduceOp op = sum.divisor() > 1 ? ReduceOp.AVG : ReduceOp.SUM;
+        String of = " of " + sum.contributions() + " numbers, divided by " + sum.divisor();
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT) + ", reproducibly",
                 () -> {
-                    MpiProcesses among = agreed(count, type, op);
+                    MpiProcesses among = agreed(count, type, op, of);
                     new SumReduction(sum)
                             .reduce(
                                     memory,
@@ -299,11 +304,15 @@ public final class ProcessGroup implements AutoCloseable {
                 arrays.toArray(MemorySegment[]::new));
     }
 
-    /** Returns the processes as they run a kind of reduction, on which they agree before they touch its memory. */
-    private MpiProcesses agreed(long count, DataType type, ReduceOp op) {
+    /**
+     * Returns the processes as they run a kind of reduction, on which they agree before they touch its memory.
+     *
+     * @param how what else they agree on, in words
+     */
+    private MpiProcesses agreed(long count, DataType type, ReduceOp op, String how) {
         return order == null
                 ? agreements.among(
-                        "reduces " + count + " " + type + " by " + op.name().toLowerCase(Locale.ROOT))
+                        "reduces " + count + " " + type + " by " + op.name().toLowerCase(Locale.ROOT) + how)
                 : processes;
     }
 

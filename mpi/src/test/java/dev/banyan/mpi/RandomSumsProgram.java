@@ -152,7 +152,8 @@ final class RandomSumsProgram {
                 .set(Algorithms.REPRODUCIBLE, true)
                 .set(
                         Planner.ALGORITHM,
-                        SizeRules.always(AlgorithmChoice.scheduled().get(random.nextInt(6))))
+                        SizeRules.always(AlgorithmChoice.scheduled()
+                                .get(random.nextInt(AlgorithmChoice.scheduled().size()))))
                 .set(Planner.CHUNK_BYTES, CHUNKS.get(random.nextInt(CHUNKS.size())))
                 .set(HostBackend.THREADS, 1 + random.nextInt(8))
                 .set(KVStore.FUSION_BYTES, random.nextBoolean() ? 0L : 64L << 10)

@@ -106,7 +106,8 @@ final class SweepBench {
         for (AlgorithmConfig algorithm : sweep.algorithms()) {
             try (Communicator communicator = site.open(algorithm)) {
                 communicator.prepare(smallest);
-                WarmUp.untilCompiled(() -> communicator.run(smallest), sweep.algorithms().size());
+                WarmUp.untilCompiled(
+                        () -> communicator.run(smallest), sweep.algorithms().size());
             }
         }
     }

@@ -40,7 +40,7 @@ final class PassedSum implements Executable {
     private final SumPasses passes;
     private final SumMemory memory;
     private final SumParts parts;
-    /** Those of {@link SumParts#collectives}. */
+    /** The collectives of {@link SumParts#collectives}, prepared. */
     private final List<Executable> collectives = new ArrayList<>();
 
     PassedSum(

@@ -90,8 +90,8 @@ final class CallersStreams {
     }
 
     /**
-     * Runs a call between work in the streams that nothing orders between GPUs: the buffers get their bytes just before,
-     * and are copied and overwritten at once behind it.
+     * Runs a call between work in the streams that nothing orders between GPUs: the buffers get their bytes just
+     * before, and are copied and overwritten at once behind it.
      *
      * @param buffers of each rank in turn
      * @return copies of what the call left in the buffers

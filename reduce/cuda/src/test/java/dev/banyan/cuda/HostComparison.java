@@ -179,7 +179,7 @@ final class HostComparison {
                 .into(collective != Collective.REDUCE ? outputs : hasRoot ? List.of(outputs.get(index)) : List.of());
     }
 
-    /** Any bits, but no NaN: the payload of one is not part of the promise. */
+    /** Any bits, but no NaN: the payload of a sum of one is not part of the promise. */
     private void random(MemorySegment segment, DataType type, ReduceOp op) {
         for (long at = 0; at < segment.byteSize(); at++) {
             segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());

@@ -32,7 +32,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Random reproducible sums, and least and greatest numbers, of all backends have the bits of the definition, computed number by number. */
+/**
+ * Random reproducible sums, and least and greatest numbers, of all backends have the bits of the definition, computed
+ * number by number.
+ */
 class RandomSumsTest {
     private static final List<Collective> COLLECTIVES =
             List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER);

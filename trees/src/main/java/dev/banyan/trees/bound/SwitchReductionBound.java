@@ -17,9 +17,10 @@ import org.apache.commons.numbers.fraction.BigFraction;
  *
  * <p>The second limit counts the bytes on the links of the ranks, out and in. A switch combines or copies only for a
  * rank of the group whose memory it reads or writes (CUDA opens a multicast object to no other device, and relays only
- * forward), so that the rank's own array crosses its link, too. With a group of k ranks that takes k + 1 of these bytes
- * and does what k - 1 transfers between two ranks would, each of which takes 2. An allreduce needs 2(n - 1) transfers
- * for each byte of the sum ({@link AllReduceBound}), and so at least 2 min(2(n - 1), n + 1) of these bytes.
+ * forward), so that the rank's own array crosses its link, too. So a reduction or copy by the switch for k ranks puts
+ * k + 1 bytes on their links. It replaces k - 1 transfers between two ranks, each of which puts 2 bytes there. An
+ * allreduce needs 2(n - 1) transfers for each byte of the sum ({@link AllReduceBound}), and so at least 2 min(2(n - 1),
+ * n + 1) bytes on the links.
  *
  * <p>The other collectives gain nothing, since {@link RootBound} and {@link GatherBound} are about such sets already.
  * The bound takes every hub for one that reduces, so that it holds, but it need not be reached where only some do. Two

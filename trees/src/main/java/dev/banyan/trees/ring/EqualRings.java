@@ -76,7 +76,7 @@ final class EqualRings {
         return n * count / (packed.rateGbs().doubleValue() * (n - 1)) * (1 + NEGLIGIBLE);
     }
 
-    /** Returns whether all links together have time for the hops of all rings, which no link carries in part. */
+    /** Returns whether all links together have time for the hops of all rings. A link carries whole hops only. */
     private boolean couldBeGoodEnough(int count, double enough) {
         return Arrays.stream(timePerRing)
                         .map(time -> Math.floor(enough / time * (1 + 1e-9)))

@@ -178,7 +178,7 @@ public final class BanyanParameterServer implements ParameterServer {
     private void step(List<Slot> row) {
         Replicas group = group(row.getFirst());
         List<Buckets.Bucket> packed = buckets.pack(row);
-        if (reproducible) {
+        if (reproducible && contributions(row) > 1) {
             int divisor = averagesReplicas ? contributions(row) : processes.size();
             for (int i = 0; i < packed.size(); i++) {
                 packed.get(i).sendEach(i, contributions(row), divisor);

@@ -5,11 +5,11 @@ import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
 import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -23,8 +23,8 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
     /** The name of it in rows and lines. */
     public static final String NAME = "packing in the switch";
 
-    /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
-    private static final int MOST_RANKS = 15;
+    /** Elements of each rank: so many that shares are as the links are. */
+    private static final long ELEMENTS = 1 << 20;
 
     /**
      * Returns the rate of an allreduce; empty unless one switch that reduces joins all devices and carries more so.
@@ -35,10 +35,8 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
     public static Optional<SwitchRate> of(Network network, Bound forwarding) {
         int ranks = network.ranks();
         boolean isJoined = network.switchesReduce()
-                && network.nodes() == ranks + 1
-                && ranks <= MOST_RANKS
-                && IntStream.range(0, ranks)
-                        .allMatch(rank -> network.arc(rank, ranks) >= 0 && network.arc(ranks, rank) >= 0);
+                && AllReduceBound.isOneSwitch(network)
+                && ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH;
         return isJoined
                 ? Limit.reduced(network, Collective.ALL_REDUCE, forwarding).stream()
                         .findFirst()
@@ -48,12 +46,13 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
 
     private static LinkLoads loads(Network network) {
         int ranks = network.ranks();
+        long count = ranks * ELEMENTS;
         DirectExchange exchange = DirectExchange.of(new PackedAlgorithm(network)
-                        .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, ranks, 1, false, Long.MAX_VALUE)))
+                        .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, count, 1, false, Long.MAX_VALUE)))
                 .orElseThrow();
         LinkLoads loads = new LinkLoads(network);
         for (DirectExchange.Share share : exchange.shares()) {
-            BigFraction part = BigFraction.of(share.bytes(), ranks);
+            BigFraction part = BigFraction.of(share.bytes(), count);
             if (!exchange.loadsFromAll(share) || !exchange.storesToAll(share)) {
                 throw new IllegalStateException("no share of all ranks: " + share);
             }

@@ -9,7 +9,7 @@ import java.util.function.IntFunction;
 /**
  * Trees for an allreduce: each carries a share of the data up to its root and the sum back down.
  *
- * <p>Which trees:
+ * <p>The trees depend on the links:
  *
  * <ul>
  *   <li>direct links, equally wide both ways: spanning trees that reach tau, by {@link SpanningTreePacking};

@@ -78,7 +78,7 @@ public final class ExchangePlanner {
         ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
         Element element = Element.of(type);
         List<LaunchPlan> plans = new ArrayList<>();
-        if (multicasts && ranks.size() < Kernel.Program.MOST_RANKS) {
+        if (multicasts && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
             add(
                     new ExchangeKernel(combining, element, true),

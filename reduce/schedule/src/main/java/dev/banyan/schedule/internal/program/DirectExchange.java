@@ -29,6 +29,9 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
      */
     private static final long MOST_BYTES = 32 << 20;
 
+    /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
+    public static final int MOST_RANKS_IN_A_SWITCH = 15;
+
     /**
      * Elements that a rank combines.
      *
