@@ -26,6 +26,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -98,7 +99,7 @@ final class JoinedGpusProgram {
         long copies = emulated(COPIES);
         train(processes);
         require(processes.averages == 0, "no gradient goes through the host");
-        require(emulated(KERNELS) == kernels + STEPS * COUNTS.length, "a kernel reduces each gradient");
+        require(emulated(KERNELS) == kernels + (long) STEPS * COUNTS.length, "a kernel reduces each gradient");
         require(emulated(COPIES) == copies, "nothing is copied to the host");
     }
 
@@ -128,8 +129,8 @@ final class JoinedGpusProgram {
 
     /** Averages several arrays together. */
     private void batch() {
-        JoinedGpus joined = Launch.PROCESSES.joinGpus(List.of(own), List.of());
-        require(joined != null, "the GPUs stay joined");
+        JoinedGpus joined =
+                Objects.requireNonNull(Launch.PROCESSES.joinGpus(List.of(own), List.of()), "the GPUs stay joined");
         List<Array> arrays = List.of(new Array(3), new Array(4099), new Array(1));
         arrays.forEach(array -> array.fill(rank));
         joined.average(arrays.stream().map(Array::array).toList()).join();

@@ -90,10 +90,10 @@ public class ParameterUpdate {
             NDArray[] replicas = IntStream.range(0, REPLICAS)
                     .mapToObj(i -> arrays.ones(new Shape(count)))
                     .toArray(NDArray[]::new);
-            for (NDArray replica : replicas) {
-                replica.setRequiresGradient(true);
-                if (made instanceof BanyanParameterServer && replica != replicas[0]) {
-                    ReplicatedTrainer.share(replicas[0], replica);
+            for (int i = 0; i < REPLICAS; i++) {
+                replicas[i].setRequiresGradient(true);
+                if (made instanceof BanyanParameterServer && i > 0) {
+                    ReplicatedTrainer.share(replicas[0], replicas[i]);
                 }
             }
             // Without a backward pass PyTorch would make zeros anew for each step.

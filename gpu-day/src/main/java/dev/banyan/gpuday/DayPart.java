@@ -22,6 +22,8 @@ public enum DayPart {
     PEER_BANDWIDTH("peer-bandwidth", (recorder, effort) -> new PeerBandwidths(recorder, effort).run());
 
     private final String label;
+
+    @SuppressWarnings("ImmutableEnumChecker") // The functions have no state.
     private final BiConsumer<Recorder, Effort> measurement;
 
     DayPart(String label, BiConsumer<Recorder, Effort> measurement) {

@@ -34,7 +34,7 @@ final class MachinesProgram {
         try (MpiProcesses all = new MpiProcesses(world, world.mpi().handle("ompi_mpi_comm_world")).duplicate()) {
             int machine = all.rank() * machines / all.size();
             int round = machines + all.size();
-            return arrays(world, all, machine, round) + devices(world, all, machine, round);
+            return (long) arrays(world, all, machine, round) + devices(world, all, machine, round);
         }
     }
 

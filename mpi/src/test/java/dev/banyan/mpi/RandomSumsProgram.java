@@ -190,8 +190,8 @@ final class RandomSumsProgram {
                         type,
                         switch (i % 8) {
                             case 0 -> bits;
-                            case 1 -> bits(type, bits % 64);
-                            default -> bits(type, bits * 0x1p-63 * (i % 8));
+                            case 1 -> bits(type, (double) (bits % 64));
+                            default -> bits(type, (double) bits * 0x1p-63 * (i % 8));
                         });
             }
             all.add(input);

@@ -63,6 +63,7 @@ final class UnmadeBackend {
      * Frees the kept backends whose devices are idle, each on a thread of its own: the driver also waits for work of
      * others in this process, of which nobody knows whether it ends.
      */
+    @SuppressWarnings("UndefinedEquals") // A future is found by its identity.
     static void sweep() {
         List<UnmadeBackend> idle = new ArrayList<>();
         synchronized (KEPT) {

@@ -203,8 +203,10 @@ class CudaBackendTest {
     void memoryOfTheHostIsFreedIfTheArenaRefusesIt() {
         try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT)) {
             long before = emulator.count("host allocations");
-            Arena closed = Arena.ofShared();
-            closed.close();
+            Arena closed;
+            try (Arena open = Arena.ofShared()) {
+                closed = open;
+            }
             assertThatThrownBy(() -> backend.allocateHost(64, closed))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("Already closed");

@@ -103,10 +103,6 @@ class FaultPropertyTest {
                         case HANG, LOSE_WHILE_HUNG -> " hang";
                     };
         }
-
-        boolean hangs() {
-            return kind == Kind.HANG || kind == Kind.LOSE_WHILE_HUNG;
-        }
     }
 
     @Test

@@ -143,7 +143,7 @@ class LaunchOrderTest {
 
     private void checkRuns(int multiprocessors, int runs, long firstSeed) {
         assertThat(runsToADeadlock(multiprocessors, runs, firstSeed)).isEqualTo(-1);
-        assertThat(sums).isEqualTo(COMMUNICATORS * runs);
+        assertThat(sums).isEqualTo((long) COMMUNICATORS * runs);
     }
 
     /** Launches that wait for no event have no order on the devices. */
@@ -165,6 +165,7 @@ class LaunchOrderTest {
     }
 
     /** Returns the number of runs before the one in which kernels wait for each other for ever, or -1. */
+    @SuppressWarnings("FutureReturnValueIgnored") // The inner futures are joined below.
     private int runsToADeadlock(int multiprocessors, int runs, long firstSeed) {
         emulator.tell(
                 "workers 2",

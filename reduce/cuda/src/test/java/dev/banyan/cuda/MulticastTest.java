@@ -69,7 +69,7 @@ class MulticastTest {
                             continue;
                         }
                         // A share of each rank in whole words, of which the last ones have more or less.
-                        long count = new long[] {128, 512, 1024}[turn % 3] * ranks + turn % 2 * 3;
+                        long count = new long[] {128, 512, 1024}[turn % 3] * ranks + turn % 2 * 3L;
                         count = collective == Collective.ALL_REDUCE ? count : count / 16 * 16;
                         comparison.compare(gpus.host(), gpus.cuda(), collective, type, op, turn % 2 == 0, count, 0);
                         calls++;

@@ -103,7 +103,7 @@ class ReproducibleGpusTest {
                 case 1 -> random.nextInt(20) == 0 ? Double.POSITIVE_INFINITY : 1;
                 case 2 -> random.nextInt(20) == 0 ? Double.NaN : -random.nextFloat();
                 case 3 -> random.nextInt(20) == 0 ? Double.NEGATIVE_INFINITY : -0.0;
-                case 4 -> Math.scalb(random.nextInt(100), type == DataType.F64 ? -1074 : -149);
+                case 4 -> Math.scalb((double) random.nextInt(100), type == DataType.F64 ? -1074 : -149);
                 default -> random.nextGaussian();
             };
             if (i % 14 == 5) {

@@ -22,7 +22,7 @@ final class DoubleSums implements VectorSums {
     /** The exponents that belong to code 0, and a mask of the bits that do not belong to 8 times a code. */
     private static final long BEFORE_CODES = 7L << MANTISSA_BITS;
 
-    private static final long CODE_BITS = INFINITY_BITS & -8L << MANTISSA_BITS;
+    private static final long CODE_BITS = INFINITY_BITS & (-8L << MANTISSA_BITS);
 
     private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Long> LONGS = LongVector.SPECIES_PREFERRED;
@@ -50,8 +50,8 @@ final class DoubleSums implements VectorSums {
         DoubleVector both = DoubleVector.broadcast(DOUBLES, HIGH + LOW);
         LongVector firstHigh = LongVector.broadcast(LONGS, LOW_BITS - sources.length * HIGH_BITS);
         LongVector firstLow = LongVector.broadcast(LONGS, LOW_BITS - sources.length * LOW_BITS);
-        long scaleOfZero = exponent + Double.MAX_EXPONENT << MANTISSA_BITS;
-        long backOfZero = Double.MAX_EXPONENT - exponent - Integer.numberOfTrailingZeros(divisor) << MANTISSA_BITS;
+        long scaleOfZero = (exponent + Double.MAX_EXPONENT) << MANTISSA_BITS;
+        long backOfZero = (Double.MAX_EXPONENT - exponent - Integer.numberOfTrailingZeros(divisor)) << MANTISSA_BITS;
         for (int i = 0; i < elements; i += DOUBLES.length()) {
             long at = (long) Double.BYTES * i;
             LongVector greatest = LongVector.zero(LONGS);

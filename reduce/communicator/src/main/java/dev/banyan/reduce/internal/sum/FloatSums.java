@@ -61,8 +61,8 @@ final class FloatSums implements VectorSums {
         IntVector firstLow = IntVector.broadcast(INTS, LOW_BITS - sources.length * LOW_BITS);
         boolean divides = Integer.bitCount(divisor) > 1;
         int shift = divides ? 0 : Integer.numberOfTrailingZeros(divisor);
-        int scaleOfZero = exponent + Float.MAX_EXPONENT << MANTISSA_BITS;
-        int backOfZero = Float.MAX_EXPONENT - exponent - shift << MANTISSA_BITS;
+        int scaleOfZero = (exponent + Float.MAX_EXPONENT) << MANTISSA_BITS;
+        int backOfZero = (Float.MAX_EXPONENT - exponent - shift) << MANTISSA_BITS;
         for (int i = 0; i < elements; i += FLOATS.length()) {
             long at = (long) Float.BYTES * i;
             IntVector greatest = IntVector.zero(INTS);

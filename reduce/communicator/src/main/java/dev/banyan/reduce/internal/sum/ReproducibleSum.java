@@ -172,7 +172,7 @@ public final class ReproducibleSum {
 
     /** Returns what a number adds where some are not finite: positive infinities, negative ones and NaN are counted. */
     long count(double value) {
-        return Double.isFinite(value) ? 0 : 1L << (Double.isNaN(value) ? 2 : value > 0 ? 0 : 1) * countBits(isWide);
+        return Double.isFinite(value) ? 0 : 1L << ((Double.isNaN(value) ? 2 : value > 0 ? 0 : 1) * countBits(isWide));
     }
 
     /** Returns the number of bits of a count in an integer: three of them have room. */
@@ -209,17 +209,17 @@ public final class ReproducibleSum {
         int bits = countBits(isWide);
         long mask = (1L << bits) - 1;
         boolean positive = (counts & mask) != 0;
-        boolean negative = (counts >>> bits & mask) != 0;
-        boolean isNan = counts >>> 2 * bits != 0 || (positive && negative);
-        return isNan ? infinity() | 1L << precision - 2 : sign(negative) | infinity();
+        boolean negative = ((counts >>> bits) & mask) != 0;
+        boolean isNan = counts >>> (2 * bits) != 0 || (positive && negative);
+        return isNan ? infinity() | (1L << (precision - 2)) : sign(negative) | infinity();
     }
 
     private long infinity() {
-        return (long) infiniteExponent << precision - 1;
+        return (long) infiniteExponent << (precision - 1);
     }
 
     private long sign(boolean negative) {
-        return negative ? 1L << type.bytes() * Byte.SIZE - 1 : 0;
+        return negative ? 1L << (type.bytes() * Byte.SIZE - 1) : 0;
     }
 
     /** Returns the bits of the number of the type that is nearest to magnitude 2^power. */
@@ -236,12 +236,12 @@ public final class ReproducibleSum {
         } else if (dropped >= Long.SIZE) {
             mantissa = 0;
         } else {
-            long half = 1L << dropped - 1;
+            long half = 1L << (dropped - 1);
             long rest = magnitude & ((half << 1) - 1);
             mantissa = (magnitude >>> dropped);
             mantissa += rest > half || (rest == half && (mantissa & 1) != 0) ? 1 : 0;
         }
         // The leading one, and a carry, count in the exponent.
-        return ((long) Math.max(0, biased - 1) << precision - 1) + mantissa;
+        return ((long) Math.max(0, biased - 1) << (precision - 1)) + mantissa;
     }
 }

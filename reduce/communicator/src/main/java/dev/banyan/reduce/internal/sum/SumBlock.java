@@ -315,7 +315,7 @@ public final class SumBlock {
     private static float cut(double value) {
         long raw = Double.doubleToRawLongBits(value);
         return (float)
-                ((raw & BELOW_FLOAT) == 0 ? value : Double.longBitsToDouble(raw & ~BELOW_FLOAT | BELOW_FLOAT + 1));
+                ((raw & BELOW_FLOAT) == 0 ? value : Double.longBitsToDouble((raw & ~BELOW_FLOAT) | (BELOW_FLOAT + 1)));
     }
 
     private void set(int i, long result) {

@@ -41,7 +41,11 @@ public final class DeviceSpace {
     @SuppressWarnings("restricted")
     private MemorySegment ofNobody() {
         CompletableFuture<MemorySegment> made = new CompletableFuture<>();
-        threads.execute(() -> made.complete(MemorySegment.NULL.reinterpret(Long.MAX_VALUE, Arena.ofConfined(), null)));
+        threads.execute(() -> {
+            @SuppressWarnings("MustBeClosedChecker") // It has nothing to free.
+            Arena own = Arena.ofConfined();
+            made.complete(MemorySegment.NULL.reinterpret(Long.MAX_VALUE, own, null));
+        });
         return made.join();
     }
 }

@@ -173,7 +173,7 @@ public final class PeerTrials {
     }
 
     private boolean loadArrives(TrialSide near, CudaDevice to, TrialSide far) {
-        long seed = -1 - to.ordinal();
+        long seed = -1L - to.ordinal();
         far.send(seed);
         await(far);
         near.copyByKernel(near.received(), far.sent());

@@ -161,7 +161,11 @@ class PtxTest {
             for (Kernel kernel : kernels) {
                 PtxCompiler.Compiled one = made.get(kernel.name());
                 compiled.computeIfAbsent(kernel.name(), _ -> new ArrayList<>())
-                        .add(one == null ? known.get(kernel.name()).get(a) : (Integer) one.registers());
+                        .add(
+                                one == null
+                                        ? Objects.requireNonNull(known.get(kernel.name()))
+                                                .get(a)
+                                        : (Integer) one.registers());
             }
         }
         StringBuilder rows = new StringBuilder("write these rows:\n");
