@@ -301,7 +301,7 @@ final class RandomSumsProgram {
         for (double number : numbers) {
             extreme = op == ReduceOp.MIN ? Math.min(extreme, number) : Math.max(extreme, number);
         }
-        return Double.isNaN(extreme) ? Long.MAX_VALUE >>> Long.SIZE - type.bytes() * Byte.SIZE : bits(type, extreme);
+        return Double.isNaN(extreme) ? Long.MAX_VALUE >>> (Long.SIZE - type.bytes() * Byte.SIZE) : bits(type, extreme);
     }
 
     private static double number(MemorySegment array, long i, DataType type) {

@@ -23,6 +23,7 @@ import java.io.Writer;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class WarmUpOrderTest {
@@ -55,7 +56,7 @@ class WarmUpOrderTest {
         }
 
         @Override
-        public String refusal(NcclRequest request) {
+        public @Nullable String refusal(NcclRequest request) {
             return site.refusal(request);
         }
 

@@ -194,7 +194,7 @@ class RandomSumsTest {
             extreme = op == ReduceOp.MIN ? Math.min(extreme, next) : Math.max(extreme, next);
         }
         if (Double.isNaN(extreme)) {
-            return Long.MAX_VALUE >>> Long.SIZE - type.bytes() * Byte.SIZE;
+            return Long.MAX_VALUE >>> (Long.SIZE - type.bytes() * Byte.SIZE);
         }
         return switch (type) {
             case F64 -> Double.doubleToRawLongBits(extreme);

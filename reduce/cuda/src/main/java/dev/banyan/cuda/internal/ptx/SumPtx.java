@@ -41,7 +41,7 @@ final class SumPtx {
             case BF16 -> 8;
             default -> 24;
         };
-        infinite = (1 << type.bytes() * Byte.SIZE - precision) - 1;
+        infinite = (1 << (type.bytes() * Byte.SIZE - precision)) - 1;
         integerBytes = kernel.isWide() ? Long.BYTES : Integer.BYTES;
         countBits = ReproducibleSum.countBits(kernel.isWide());
         code = ElementCode.of(text, ReduceOp.PROD, Element.of(type), "");
@@ -213,11 +213,11 @@ final class SumPtx {
     }
 
     private String infinity() {
-        return wide("mov.b64", (long) infinite << precision - 1);
+        return wide("mov.b64", (long) infinite << (precision - 1));
     }
 
     private String signed(String bits, String isNegative) {
-        String negative = wide("or.b64", bits, "0x" + Long.toHexString(1L << type.bytes() * Byte.SIZE - 1));
+        String negative = wide("or.b64", bits, "0x" + Long.toHexString(1L << (type.bytes() * Byte.SIZE - 1)));
         return wide("selp.b64", negative, bits, isNegative);
     }
 
@@ -227,7 +227,7 @@ final class SumPtx {
         String negative = test("setp.ne.u64", wide("and.b64", wide("shr.u64", counts, countBits), mask), 0);
         String nans = test("setp.ne.u64", wide("shr.u64", counts, 2 * countBits), 0);
         String isNan = test("or.pred", test("and.pred", positive, negative), nans);
-        String nan = wide("mov.b64", (long) infinite << precision - 1 | 1L << precision - 2);
+        String nan = wide("mov.b64", ((long) infinite << (precision - 1)) | (1L << (precision - 2)));
         return wide("selp.b64", nan, signed(infinity(), negative), isNan);
     }
 }
