@@ -17,7 +17,7 @@ java=$here/runtime/bin/java
 # Each part with its share of the time that is left.
 all='cards:3 probe:3 graph-launch:3 kernel-launch:2 kernel-end:2 flags:3 reductions:2 copies-at-once:3 peer-bandwidth:4 overhead:2
 reduce:2 writes:3 selftest-1:4 selftest-2:5 selftest-4:7 selftest-8:11 selftest-all:8 selftest-graph:5 nccl:5
-workload:4 memcheck:7 racecheck:7 initcheck:7 large:9 trainer:4'
+exchange-float:2 exchange-double:2 workload:4 memcheck:7 racecheck:7 initcheck:7 large:9 trainer:4'
 folder=gpu-day-$(date +%Y%m%d-%H%M%S) seconds=1500 quick='' trainer=''
 while getopts o:s:qt: option; do
     case $option in
@@ -86,18 +86,20 @@ for part in $parts; do
     limit=$(((end - $(date +%s)) * ${part#*:} / shares)) shares=$((shares - ${part#*:}))
     gpus=$(found GPUs) free=$(found 'bytes of free memory')
     if [ -n "$quick" ]; then
-        piece=16K size=64K most=4K model=lenet-5 room=0
+        piece=16K size=64K most=4K longest=256K model=lenet-5 room=0
     else
-        piece=16M size=$([ "$free" -ge 9663676416 ] && echo 1G || echo 256M) most=256M model=resnet-50 room=$free
+        piece=16M size=$([ "$free" -ge 9663676416 ] && echo 1G || echo 256M) most=256M longest=$size model=resnet-50 room=$free
     fi
     needs "no time was left of $seconds s" [ "$limit" -gt 0 ] || continue
-    case $name in nccl | selftest-all | trainer)
+    case $name in nccl | exchange-* | selftest-all | trainer)
         needs "it needs two GPUs, and the part cards found $gpus" [ "$gpus" -gt 1 ] || continue ;;
     esac
     case $name in
         probe) run probe.txt "$banyan" probe --measure --bytes $piece --output "$folder/machine.json" ;;
         overhead) bench --devices 0,0 -b 4 -e 4 -a ring ;;
         reduce) bench --devices 0,0 --collective reduce -b $size -e $size -a star ;;
+        # By packing and one-shot through symmetric memory, which the switch adds up in float; by ring through slots.
+        exchange-*) bench -a packing,one-shot,ring -d "${name#*-}" -b 256K -e "$longest" -f 8 ;;
         nccl) bench -a auto,nccl -b 1K -e $most -f 4 ;;
         workload) bench --devices 0,0,0,0 --workload $model ;;
         selftest-all) selftest "0-$((gpus < 16 ? gpus - 1 : 15))" ;;
@@ -105,7 +107,8 @@ for part in $parts; do
         selftest-*) selftest "$(seq -s , "${name#*-}" | tr 1-9 0)" ;;
         *check) needs "compute-sanitizer is neither on the PATH nor in /usr/local/cuda/bin; install CUDA's toolkit" \
             command -v compute-sanitizer &&
-            run "$name.txt" compute-sanitizer --tool "$name" --target-processes all --error-exitcode 9 \
+            # A pointer that the driver does not know is an answer here, and no error.
+            run "$name.txt" compute-sanitizer --tool "$name" --report-api-errors no --target-processes all --error-exitcode 9 \
                 "$banyan" selftest --backend cuda --devices 0,0 --short ;;
         large) needs "it needs 20 GB of free memory (the first GPU has $free bytes), and no -q" \
             [ "$room" -ge 20000000000 ] && selftest 0,0 --large --algorithm ring ;;

@@ -419,6 +419,7 @@ uint64_t chance(uint64_t of);
 void order_begin(Op *op);
 void order_node(Op *node, const Op *launch);
 void order_after(Op *op, const Op *before);
+void order_threads(Op *op);
 void order_host(const Op *ended);
 void forget_order(Op *op);
 /* Notes that a copy or fill reads or writes a range of one allocation. */

@@ -929,6 +929,7 @@ CUresult carry_out_kernel(Op *op) {
     op->is_crowded = op->run->is_crowded;
     if (!has_ended) return UNFINISHED;
     CUresult result = op->run->error;
+    order_threads(op);
     free_run(op->run);
     op->run = NULL;
     return result;

@@ -432,11 +432,12 @@ static int64_t count_of(const char *what) {
                  {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races}, {"faults", &counters.faults},
                  {"lost edges", &counters.lost_edges}, {"deadlocks", &counters.deadlocks},
                  {"steps", &counters.steps}};
-    static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs"};
+    static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs",
+                                  "pools", "backings", "multicasts"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         if (!strcmp(what, named[i].name)) return *named[i].value;
     }
-    for (int kind = CONTEXT; kind <= EXEC; kind++) {
+    for (int kind = CONTEXT; kind <= MULTICAST; kind++) {
         if (!strcmp(what, kinds[kind])) return count_objects(kind);
     }
     if (!strcmp(what, "clock us")) {

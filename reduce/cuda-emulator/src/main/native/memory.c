@@ -221,6 +221,11 @@ int64_t count_memory(const char *what) {
     if (!strcmp(what, "bytes")) return bytes;
     if (!strcmp(what, "host allocations")) return host;
     if (!strcmp(what, "registrations")) return registered;
+    if (!strcmp(what, "reservations")) {
+        int64_t reserved = 0;
+        for (const Reservation *reservation = reservations; reservation; reservation = reservation->next) reserved++;
+        return reserved;
+    }
     return -1;
 }
 
@@ -603,16 +608,23 @@ API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
 
 /* ---- Virtual memory ---- */
 
-/* The beginning of CUmemAllocationProp. */
+/* CUmemAllocationProp. */
 typedef struct {
     int type, handle_types;
     Location location;
     void *windows;
-    uint64_t flags;
+    uint8_t compression, rdma;
+    uint16_t usage;
+    uint8_t reserved[4];
 } Properties;
 
+/* A driver refuses whatever it does not know, so a caller must clear all that it does not set. */
 static CUresult check_properties(const Properties *properties) {
     if (!properties || properties->type != 1 || properties->location.type != 1) return INVALID_VALUE;
+    if (properties->handle_types & ~1 || properties->windows || properties->compression > 1 || properties->rdma > 1 || properties->usage > 1)
+        return INVALID_VALUE;
+    for (int i = 0; i < 4; i++)
+        if (properties->reserved[i]) return INVALID_VALUE;
     return properties->location.id >= 0 && properties->location.id < emu.devices ? OK : INVALID_DEVICE;
 }
 
@@ -772,6 +784,8 @@ API CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const Access *access, 
     CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
         TRY(check_access(access, number, find(place)->context->index));
+        const Multicast *multicast = find(place)->multicast;
+        for (size_t a = 0; multicast && a < number; a++) CHECK(multicast->has[access[a].location.id], 401 /* ILLEGAL_STATE */);
     }
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
         for (size_t a = 0; a < number; a++) find(place)->access[access[a].location.id] = (unsigned char)access[a].flags;

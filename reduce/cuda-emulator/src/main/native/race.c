@@ -192,6 +192,18 @@ void order_after(Op *op, const Op *before) {
     learn_op(&op->known, before->id);
 }
 
+/* What comes after a kernel knows what its threads have learned from those of others. */
+void order_threads(Op *op) {
+    const Run *run = op->run;
+    if (!run || !run->threads || op->session != emu.session) return;
+    const Knowledge *last = NULL;
+    for (int t = 0; t < run->thread_count; t++) {
+        Knowledge *known = run->threads[t].known;
+        if (known && known != last) learn(&op->known, known);
+        last = known;
+    }
+}
+
 void order_host(const Op *ended) {
     if (!emu.interleave || !ended || ended->session != emu.session) return;
     learn(&host, ended->known);

@@ -86,9 +86,15 @@ class BoundCommandTest {
         assertThat(row.get("bound").asText()).isEqualTo("1800/7");
         JsonNode reduced = row.get("beyond").get(0);
         assertThat(reduced.get("counted").asText()).isEqualTo("NVLink, with reduction in switches");
-        assertThat(reduced.get("bound").asText()).isEqualTo("450");
-        assertThat(reduced.get("busbwGBs").asDouble()).isCloseTo(787.5, within(1e-9));
-        assertThat(reduced.get("certificate").get("kind").asText()).isEqualTo("cut");
+        assertThat(reduced.get("bound").asText()).isEqualTo("400");
+        assertThat(reduced.get("busbwGBs").asDouble()).isCloseTo(700, within(1e-9));
+        assertThat(reduced.get("certificate").get("kind").asText()).isEqualTo("prices");
+        assertThat(row.get("switchGBs").asDouble()).isEqualTo(400);
+        assertThat(CommandRun.of("bound --machine dgx-h100").out())
+                .contains("all_reduce (NVLink, with reduction in switches): limited by the links of all 8 GPUs to"
+                        + " NVSwitch")
+                .contains("all_reduce by packing in the switch")
+                .contains(": 400 GB/s, 1.000 of the bound (NVLink, with reduction in switches)");
         assertThat(json("bound --machine dgx-h100 --devices 0,1,2,3")
                         .get("rows")
                         .get(0)
@@ -96,10 +102,13 @@ class BoundCommandTest {
                         .get(0)
                         .get("bound")
                         .asText())
-                .isEqualTo("450");
+                .isEqualTo("360");
+        // Three devices gain nothing.
+        assertThat(CommandRun.of("bound --machine dgx-h100 --devices 0-2").out())
+                .doesNotContain("in the switch:");
         JsonNode all = row.get("beyond").get(2);
         assertThat(all.get("counted").asText()).isEqualTo("all links, with reduction in switches");
-        assertThat(all.get("algbwGBs").asDouble()).isGreaterThan(450);
+        assertThat(all.get("algbwGBs").asDouble()).isGreaterThan(400);
         for (JsonNode other : json("bound --machine dgx-h100").get("rows")) {
             if (!other.get("collective").asText().equals("all_reduce")) {
                 assertThat(other.get("beyond"))
@@ -112,7 +121,7 @@ class BoundCommandTest {
             assertThat(CommandRun.of(command + " --machine dgx-h100 --devices 0-3")
                             .out())
                     .as(command)
-                    .contains("no reduction in switches", "bound (NVLink, with reduction in switches): 450 GB/s algbw");
+                    .contains("no reduction in switches", "bound (NVLink, with reduction in switches): 360 GB/s algbw");
         }
     }
 

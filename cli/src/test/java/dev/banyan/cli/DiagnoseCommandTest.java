@@ -99,8 +99,8 @@ class DiagnoseCommandTest {
                         "Worth trying: NCCL_TOPO_FILE=topo.xml, as banyan topo --write nccl-xml writes it: a guess: ");
         Path fast = file("fast.txt", HEADING + "1073741824,3914\n");
         assertThat(diagnosed("--machine dgx-h100 --sweeps " + fast))
-                .contains("At 1 GiB NCCL reaches 61% of what schedules over these links carry at most with reduction in"
-                        + " the switches (450 GB/s of algbw; banyan bound says why).")
+                .contains("At 1 GiB NCCL reaches 69% of what schedules over these links carry at most with reduction in"
+                        + " the switches (400 GB/s of algbw; banyan bound says why).")
                 .contains("Without reduction in the switches schedules carry at most 257.143 GB/s, which NCCL exceeds,"
                         + " so its switches reduce.")
                 .contains("NCCL takes 6% less than reduction in the switches allows by the model here.")

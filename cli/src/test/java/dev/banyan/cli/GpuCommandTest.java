@@ -72,8 +72,8 @@ class GpuCommandTest {
                 .as(run.err())
                 .containsExactly(
                         "host, star: " + SumHashesTest.HASH,
-                        "2 processes: " + SumHashesTest.HASH,
-                        "4 processes: " + SumHashesTest.HASH,
+                        "2 processes, auto: " + SumHashesTest.HASH,
+                        "4 processes, auto: " + SumHashesTest.HASH,
                         "GPUs [0, 1, 2, 0, 1, 2, 0, 1], star: " + SumHashesTest.HASH,
                         "# hash: " + SumHashesTest.HASH);
     }

@@ -66,9 +66,31 @@ class GpuDayTest {
         Path day = folder.resolve("day");
         CommandRun run = emulated(day);
         assertThat(run.out().lines().filter(line -> line.contains(": done in ")))
-                .hasSize(21);
+                .hasSize(23);
         assertThat(run.status()).as(run.out()).isZero();
         assertProfile(day);
+    }
+
+    /** The emulated switch adds up floats, the emulated GPUs doubles. */
+    @Test
+    @Tag("soak")
+    void exchangesRunInTheEmulatedSwitch() throws Exception {
+        Path day = folder.resolve("day");
+        CommandRun run = emulated(
+                "devices 2 switched\ncapability all 9 0\nmulticast on\n",
+                day,
+                "cards",
+                "exchange-float",
+                "exchange-double");
+        assertThat(run.status()).as(run.err() + run.out()).isZero();
+        assertThat(day.resolve("summary.txt"))
+                .content()
+                .contains("sums in the switch (GPU:0): yes", "exchange-float: done", "exchange-double: done");
+        for (String type : List.of("float", "double")) {
+            assertThat(day.resolve("exchange-" + type + ".json"))
+                    .content()
+                    .contains("\"packing\"", "\"one-shot\"", "\"ring\"");
+        }
     }
 
     @Test
@@ -183,6 +205,10 @@ class GpuDayTest {
 
     /** Runs the script with two GPUs, and without compute-sanitizer. */
     private CommandRun emulated(Path day, String... parts) throws IOException, InterruptedException {
+        return emulated("devices 2\n", day, parts);
+    }
+
+    private CommandRun emulated(String commands, Path day, String... parts) throws IOException, InterruptedException {
         EmulatedMachine machine = EmulatedMachine.build(Files.createDirectory(folder.resolve("drivers")), PROCESSES);
         Files.writeString(folder.resolve("drivers/machine.txt"), """
             driver 535.129.03
@@ -206,7 +232,7 @@ class GpuDayTest {
                 "-o",
                 day.toString()));
         command.addAll(List.of(parts));
-        return machine.run(folder, "devices 2\n", command);
+        return machine.run(folder, commands, command);
     }
 
     /** Copies the script beside a command that it takes for {@code banyan}. */

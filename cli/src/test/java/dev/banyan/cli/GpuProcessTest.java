@@ -52,6 +52,18 @@ class GpuProcessTest {
     }
 
     @Test
+    void processesShareTheOnlyGpuOrSayWhatFailed() throws Exception {
+        String bench = "bench --backend cuda --processes 2 -b 4K -e 4K -n 2 -w 1 --algorithm star --devices ";
+        CommandRun shared = apart("devices 1", bench + "0,0");
+        assertThat(shared.status()).as(shared.err()).isZero();
+        assertThat(shared.out()).contains("2 processes on GPUs [0, 0]").contains("# Out of bounds values : 0 OK");
+        // Each process sees one GPU, which only then is asked for its devices.
+        CommandRun failed = apart("devices 1", bench + "0,99");
+        assertThat(failed.status()).isNotZero();
+        assertThat(failed.err()).contains("device 99").doesNotContain("banyan: See");
+    }
+
+    @Test
     void aBrokenOrOldDriverIsOneSentence() throws Exception {
         Path driver = Files.writeString(folder.resolve("libcuda.so.1"), "no library");
         CommandRun broken = machine().withDriver(folder).banyan(folder, "", "selftest --backend cuda --devices 0");

@@ -12,8 +12,11 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.TrainingConfig;
 import ai.djl.training.dataset.Batch;
 import ai.djl.training.loss.Loss;
+import dev.banyan.config.Config;
 import dev.banyan.djl.internal.data.Rows;
+import dev.banyan.djl.internal.processes.Launch;
 import dev.banyan.djl.internal.server.BanyanParameterServer;
+import dev.banyan.schedule.plan.Algorithms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -22,7 +25,9 @@ import java.util.stream.IntStream;
 /**
  * Trains several replicas of a model in one process on the CPU, as DJL does on several GPUs. It is for trying data
  * parallelism without GPUs, as DJL has only one CPU device. Each batch is cut into equal parts, one for each replica.
- * Gradients are summed and scaled, so that a step equals that of the whole batch.
+ * Gradients are averaged, so that a step equals that of the whole batch. If mpirun starts several processes, the
+ * replicas of all train together, and each process takes its part of every batch from {@link Banyan#shard}. With
+ * BANYAN_REPRODUCIBLE=1 the parameters do not depend on the processes that have the replicas.
  *
  * <p>The first replica is the model's own block, which can be saved or used for predictions after the training. Its
  * parameters are also those of the other replicas, in the same memory; only what no gradient changes, such as running
@@ -32,6 +37,9 @@ public final class ReplicatedTrainer implements AutoCloseable {
     private final Model model;
     private final Loss loss;
     private final BanyanParameterServer server;
+    /** True if the server averages gradients; otherwise it sums those of this process's replicas. */
+    private final boolean reproducible;
+
     private final List<Block> replicas;
     /** The stores from which the forward passes of the replicas take their parameters. */
     private final List<ParameterStore> stores;
@@ -48,7 +56,9 @@ public final class ReplicatedTrainer implements AutoCloseable {
         }
         this.model = model;
         loss = config.getLossFunction();
-        server = new BanyanParameterServer(config.getOptimizer());
+        Config settings = Config.load();
+        reproducible = settings.get(Algorithms.REPRODUCIBLE);
+        server = BanyanParameterServer.ofReplicas(config.getOptimizer(), Launch.PROCESSES, settings);
         this.replicas = new ArrayList<>(List.of(model.getBlock()));
         for (int i = 1; i < replicas; i++) {
             this.replicas.add(architecture.get());
@@ -77,6 +87,7 @@ public final class ReplicatedTrainer implements AutoCloseable {
             if (trained) {
                 own(original);
             }
+            server.init(first.get(p).getId(), new NDArray[] {original});
             for (List<Parameter> others : parameters.subList(1, parameters.size())) {
                 NDArray copy = others.get(p).getArray();
                 if (!copy.getShape().equals(original.getShape())) {
@@ -93,7 +104,6 @@ public final class ReplicatedTrainer implements AutoCloseable {
                     original.copyTo(copy);
                 }
             }
-            server.init(first.get(p).getId(), new NDArray[] {original});
         }
     }
 
@@ -118,8 +128,8 @@ public final class ReplicatedTrainer implements AutoCloseable {
     /**
      * Runs one training step.
      *
-     * @param batch at least as many samples as there are replicas; a remainder that cannot be divided is left out
-     * @return the mean loss over the batch before the step
+     * @param batch this process's part, at least as many samples as it has replicas; a remainder that cannot be divided is left out
+     * @return the mean loss over this process's part of the batch before the step
      */
     public float step(Batch batch) {
         int part = batch.getSize() / replicas.size();
@@ -135,7 +145,7 @@ public final class ReplicatedTrainer implements AutoCloseable {
                 NDList predictions = replicas.get(i).forward(stores.get(i), data, labels, null);
                 NDArray value = loss.evaluate(labels, predictions);
                 sum += value.sum().getFloat();
-                collector.backward(value.div(replicas.size()));
+                collector.backward(reproducible ? value : value.div(replicas.size()));
             }
         }
         List<List<Parameter>> parameters = parameters();

@@ -16,6 +16,7 @@ import dev.banyan.djl.internal.processes.Processes;
 import dev.banyan.djl.internal.server.BanyanParameterServer;
 import dev.banyan.djl.internal.server.Replicas;
 import dev.banyan.djl.internal.torch.Slot;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -136,7 +137,7 @@ class BanyanParameterServerTest {
                 ReplicatedTrainer.share(scales[0], scales[replica]);
             }
         }
-        try (BanyanParameterServer server = new BanyanParameterServer(sgd())) {
+        try (BanyanParameterServer server = BanyanParameterServer.ofReplicas(sgd(), Processes.ALONE, Config.load())) {
             server.init("weight", new NDArray[] {weights[0]});
             server.init("scale", new NDArray[] {scales[0]});
             for (int step = 0; step < 2; step++) {
@@ -155,10 +156,33 @@ class BanyanParameterServerTest {
         }
     }
 
+    /** PyTorch's sum would be 0 or 1, and the quotient of a sum that is rounded before would be another. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void replicasOfAProcessAreContributionsOfTheirOwnToReproducibleSums(boolean averages) {
+        Config config = Config.builder().set(Algorithms.REPRODUCIBLE, true).build();
+        NDArray[] weights = new NDArray[] {vector(), vector(), vector()};
+        float[] gradients = {100_000_000, 1, -100_000_000};
+        try (BanyanParameterServer server = averages
+                ? BanyanParameterServer.ofReplicas(sgd(), Processes.ALONE, config)
+                : new BanyanParameterServer(sgd(), Processes.ALONE, config)) {
+            server.init("weight", new NDArray[] {weights[0]});
+            try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
+                for (int replica = 0; replica < 3; replica++) {
+                    collector.backward(weights[replica].mul(gradients[replica]).sum());
+                }
+            }
+            server.update("weight", weights);
+        }
+        for (NDArray weight : weights) {
+            assertThat(weight.toFloatArray()).containsOnly(averages ? 1 - 1 / 3f : 0);
+        }
+    }
+
     @Test
     void gradientsThatAreNotANumberAreCleared() {
         NDArray[] weights = new NDArray[] {vector(), vector()};
-        try (BanyanParameterServer server = new BanyanParameterServer(sgd())) {
+        try (BanyanParameterServer server = BanyanParameterServer.ofReplicas(sgd(), Processes.ALONE, Config.load())) {
             server.init("weight", new NDArray[] {weights[0]});
             try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
                 collector.backward(weights[1].mul(Float.NaN).sum());

@@ -168,6 +168,17 @@ final class JoinedGpusProgram {
         }
 
         @Override
+        public int sum(int number) {
+            return Launch.PROCESSES.sum(number);
+        }
+
+        @Override
+        public CompletableFuture<Void> sum(
+                List<MemorySegment> buffers, long count, DataType type, int contributions, int divisor) {
+            return Launch.PROCESSES.sum(buffers, count, type, contributions, divisor);
+        }
+
+        @Override
         public @Nullable JoinedGpus joinGpus(List<Device> hosts, List<NDArray> gradients) {
             joined = Launch.PROCESSES.joinGpus(devices, gradients);
             return joined;

@@ -124,5 +124,11 @@ class MpirunTest {
                         .isEqualTo(first);
             }
         }
+        List<String> replicas = ReplicasProgram.train();
+        for (int rank = 0; rank < number; rank++) {
+            assertThat(Files.readAllLines(folder.resolve("replicas-" + rank + ".txt")))
+                    .as("reproducibly, by process %d", rank)
+                    .isEqualTo(replicas);
+        }
     }
 }

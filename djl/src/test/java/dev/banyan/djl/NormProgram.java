@@ -57,7 +57,7 @@ final class NormProgram {
                 trainer.setMetrics(new Metrics());
                 trainer.initialize(new Shape(BATCH, INPUTS));
                 model.getBlock().getChildren().valueAt(4).freezeParameters(true);
-                EasyTrain.fit(trainer, 3, dataset(trainer.getManager(), 84, 5), dataset(trainer.getManager(), 20, 6));
+                EasyTrain.fit(trainer, 3, dataset(trainer.getManager(), 88, 5), dataset(trainer.getManager(), 20, 6));
                 EasyTrain.evaluateDataset(trainer, dataset(trainer.getManager(), 32, 7));
                 trainer.getTrainingResult().getEvaluations().entrySet().stream()
                         .map(String::valueOf)

@@ -9,6 +9,8 @@ import ai.djl.training.LocalParameterServer;
 import ai.djl.training.ParameterServer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
+import dev.banyan.config.Config;
+import dev.banyan.djl.internal.processes.Processes;
 import dev.banyan.djl.internal.server.BanyanParameterServer;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,7 +83,7 @@ public class ParameterUpdate {
         Optimizer worker = worker();
         ParameterServer made = switch (server) {
             case "djl" -> new LocalParameterServer(worker);
-            case "banyan" -> new BanyanParameterServer(worker);
+            case "banyan" -> BanyanParameterServer.ofReplicas(worker, Processes.ALONE, Config.load());
             default -> throw new IllegalArgumentException("server=" + server + "; use djl or banyan");
         };
         for (long count : counts()) {

@@ -6,6 +6,7 @@ import ai.djl.metric.Metrics;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
@@ -29,7 +30,7 @@ import java.util.Random;
 final class TrainingProgram {
     static final int BATCH = 32;
     private static final int SAMPLES = 640;
-    private static final int INPUTS = 12;
+    static final int INPUTS = 12;
     private static final int CLASSES = 4;
 
     private TrainingProgram() {}
@@ -51,10 +52,7 @@ final class TrainingProgram {
     private static List<String> train(String optimizer, int epochs) throws Exception {
         Engine.getInstance().setRandomSeed(42);
         try (Model model = Model.newInstance("mlp")) {
-            model.setBlock(new SequentialBlock()
-                    .add(Linear.builder().setUnits(24).build())
-                    .add(Activation::relu)
-                    .add(Linear.builder().setUnits(CLASSES).build()));
+            model.setBlock(block());
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optOptimizer(optimizer(optimizer))
                     .addEvaluator(new Accuracy())
@@ -79,7 +77,14 @@ final class TrainingProgram {
         }
     }
 
-    private static Optimizer optimizer(String name) {
+    static Block block() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(24).build())
+                .add(Activation::relu)
+                .add(Linear.builder().setUnits(CLASSES).build());
+    }
+
+    static Optimizer optimizer(String name) {
         return switch (name) {
             case "sgd" ->
                 Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.05f)).build();
@@ -94,7 +99,7 @@ final class TrainingProgram {
         };
     }
 
-    private static ArrayDataset dataset(NDManager manager) {
+    static ArrayDataset dataset(NDManager manager) {
         Random random = new Random(7);
         float[] data = new float[SAMPLES * INPUTS];
         float[] labels = new float[SAMPLES];

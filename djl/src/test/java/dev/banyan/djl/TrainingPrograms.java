@@ -15,5 +15,6 @@ final class TrainingPrograms {
         TrainingProgram.run(folder, EPOCHS, OPTIMIZERS);
         DatasetProgram.run(folder);
         NormProgram.run(folder);
+        ReplicasProgram.run(folder);
     }
 }

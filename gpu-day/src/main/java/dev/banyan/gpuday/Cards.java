@@ -6,11 +6,14 @@ import java.util.Locale;
 import java.util.Map;
 import jcuda.driver.CUdevice_P2PAttribute;
 import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
 /** Says which GPUs there are, and which of them reach each other. */
 final class Cards {
     private static final int TEXT_BYTES = 256;
+    /** An attribute that drivers before CUDA 12.1 do not know. */
+    private static final int MULTICAST_SUPPORTED = 132;
 
     private static final Map<String, Integer> ATTRIBUTES = attributes();
 
@@ -68,6 +71,9 @@ final class Cards {
         recorder.fact("bytes of free memory", of, Long.toString(free[0]));
         ATTRIBUTES.forEach(
                 (attribute, number) -> recorder.fact(attribute, of, Integer.toString(gpu.attribute(number))));
+        int[] multicast = new int[1];
+        int known = JCudaDriver.cuDeviceGetAttribute(multicast, MULTICAST_SUPPORTED, gpu.handle());
+        recorder.fact("sums in the switch", of, known == CUresult.CUDA_SUCCESS && multicast[0] != 0 ? "yes" : "no");
     }
 
     private static void pair(Gpu from, Gpu to, Recorder recorder) {

@@ -264,7 +264,11 @@ public final class HierarchicalCommunicator implements AutoCloseable {
             onHost(
                     call,
                     arrays -> groups.getFirst()
-                            .reproducibleAsync("an array", arrays, call.count(), call.type(), call.op(), devices));
+                            .sumAsync(
+                                    "an array",
+                                    arrays,
+                                    call.count(),
+                                    new ReproducibleSum(call.type(), devices, call.op() == ReduceOp.AVG)));
         } else if (isIntegerMean(call)) {
             onHost(call, arrays -> groups.getFirst().meanAsync("an array", arrays, call.count(), call.type(), devices));
         } else if (joined != null) {

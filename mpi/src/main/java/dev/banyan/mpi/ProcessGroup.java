@@ -226,7 +226,7 @@ public final class ProcessGroup implements AutoCloseable {
             return meanAsync(name, List.of(buffer), count, type, contributions);
         }
         if (reproducible && ReproducibleSum.covers(type, op)) {
-            return reproducibleAsync(name, List.of(buffer), count, type, op, contributions);
+            return sumAsync(name, List.of(buffer), count, new ReproducibleSum(type, contributions, mean));
         }
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT),
@@ -259,20 +259,35 @@ public final class ProcessGroup implements AutoCloseable {
     }
 
     /**
-     * Sums or averages arrays of floats of all processes reproducibly; each process may pass several, and every array
-     * receives the result.
+     * Sums arrays of floats of all processes reproducibly; each process may pass several, and every array receives the
+     * result. The bits depend on the numbers alone, not on the processes that pass them.
      *
+     * @param name the name of the array for messages, such as {@code key 7}
+     * @param arrays of this process, at least one, of equal length
      * @param contributions the number of arrays of all processes
+     * @param divisor by which sums are divided before they are rounded, 1 to the number of contributions
+     * @return completes when the call has ended
      */
-    CompletableFuture<Void> reproducibleAsync(
-            String name, List<MemorySegment> arrays, long count, DataType type, ReduceOp op, int contributions) {
+    public CompletableFuture<Void> reproducibleSumAsync(
+            String name, List<MemorySegment> arrays, long count, DataType type, int contributions, int divisor) {
+        ReproducibleSum sum = new ReproducibleSum(type, contributions, divisor);
+        arrays.forEach(array -> {
+            check("all_reduce", array, count, type);
+            checkMemory("all_reduce", array, false);
+        });
+        return sumAsync(name, arrays, count, sum);
+    }
+
+    /** Sums arrays in host memory, which have been checked. */
+    CompletableFuture<Void> sumAsync(String name, List<MemorySegment> arrays, long count, ReproducibleSum sum) {
+        DataType type = sum.type();
         List<MemorySegment> memory =
                 arrays.stream().map(array -> host(address(array), count, type)).toList();
+        ReduceOp op = sum.divisor() > 1 ? ReduceOp.AVG : ReduceOp.SUM;
         return submit(
                 words("reduces", name, count, type) + " by " + op.name().toLowerCase(Locale.ROOT) + ", reproducibly",
                 () -> {
                     MpiProcesses among = agreed(count, type, op);
-                    ReproducibleSum sum = new ReproducibleSum(type, contributions, op == ReduceOp.AVG);
                     new SumReduction(sum)
                             .reduce(
                                     memory,

@@ -34,7 +34,7 @@ final class WorldProgram {
             case "full-matrix" -> MatrixProgram.run(world, true);
             case "machines" -> MachinesProgram.run(world, Integer.parseInt(words[1]));
             case "mismatches" -> MismatchProgram.run(world, Integer.parseInt(words[1]));
-            case "reproducible" -> ReproducibleProgram.run(world);
+            case "random-sums" -> RandomSumsProgram.run(world, Integer.parseInt(words[1]), Long.parseLong(words[2]));
             case "stores" -> StoresProgram.run(world, Integer.parseInt(words[1]), Integer.parseInt(words[2]));
             default -> DevicesProgram.run(world, words[0]);
         };

@@ -44,7 +44,9 @@ record ProcessesBench(MachineOptions machine, JobPlace place, RunArguments.Runs 
     long runOnGpus(List<Sweep> sweeps, Config config, List<String> warnings) {
         int count = place.processes();
         Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
-        if (CudaDevices.busIds().size() == 1) {
+        boolean isShared =
+                machine.devices() != null && machine.devices().repeated().isPresent();
+        if (!isShared && CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
             reporter.introduce(
                     whole,

@@ -138,6 +138,10 @@ public final class SelftestCommand extends ReportCommand {
         require(!choices.contains(AlgorithmChoice.NCCL), "nccl promises no reproducible sums; name another algorithm");
         SumHashes hashes = new SumHashes(choices, line -> lines(List.of(line)));
         if (JobPlace.isGiven(config, System.getenv())) {
+            require(
+                    algorithms == null && !forPrograms(),
+                    "one of several processes prints a hash of the algorithm auto; leave --algorithm and --format"
+                            + " out, or BANYAN_RANK");
             out().println(hashes.join(JobPlace.find(config, System.getenv()).processes()));
             return;
         }

@@ -24,14 +24,18 @@ final class SumHashes {
     private final List<Row> rows = new ArrayList<>();
 
     /**
-     * The sums of one backend and algorithm, as JSON has them.
+     * The sums of one algorithm, as JSON has them.
      *
-     * @param algorithm where they ran, and the algorithm
+     * @param place where they ran
      * @param passed sums of an element if all results are those of the first row, else 0
      * @param failed sums of an element if they are not
      * @param hash of all results
      */
-    record Row(String algorithm, long passed, long failed, List<String> failures, String hash) {}
+    record Row(String place, String algorithm, long passed, long failed, List<String> failures, String hash) {
+        String name() {
+            return place + ", " + algorithm;
+        }
+    }
 
     /** @param lines takes a line for each hash */
     SumHashes(List<AlgorithmChoice> algorithms, Consumer<String> lines) {
@@ -57,7 +61,7 @@ final class SumHashes {
 
     void onHost() {
         for (AlgorithmChoice algorithm : algorithms) {
-            add("host, " + algorithm.label(), Communicator.onHost(MACHINE, config(algorithm)));
+            add("host", algorithm, Communicator.onHost(MACHINE, config(algorithm)));
         }
     }
 
@@ -68,7 +72,8 @@ final class SumHashes {
                 .toArray();
         for (AlgorithmChoice algorithm : algorithms) {
             add(
-                    "GPUs " + Arrays.toString(ofRanks) + ", " + algorithm.label(),
+                    "GPUs " + Arrays.toString(ofRanks),
+                    algorithm,
                     Communicator.onGpus(MACHINE, config(algorithm), ofRanks));
         }
     }
@@ -77,7 +82,7 @@ final class SumHashes {
     void inProcesses(int processes) {
         List<String> printed = new ArrayList<>();
         LocalProcesses.run(processes, List.of("selftest", "--reproducible"), printed::add);
-        add(processes + " processes", rows.getFirst().passed(), printed.getLast());
+        add(processes + " processes", AlgorithmChoice.AUTO, rows.getFirst().passed(), printed.getLast());
     }
 
     /** Returns the hash as one of several processes. */
@@ -99,22 +104,23 @@ final class SumHashes {
                 .load();
     }
 
-    private void add(String name, Communicator opened) {
+    private void add(String place, AlgorithmChoice algorithm, Communicator opened) {
         try (Communicator communicator = opened) {
             SumDigest digest = new SumDigest(communicator);
             String hash = digest.run();
-            add(name, digest.sums(), hash);
+            add(place, algorithm, digest.sums(), hash);
         }
     }
 
     /** Adds a row, and compares it with the first. */
-    void add(String name, long sums, String hash) {
-        List<String> failures = rows.isEmpty() || hash.equals(rows.getFirst().hash())
+    void add(String place, AlgorithmChoice algorithm, long sums, String hash) {
+        boolean isSame = rows.isEmpty() || hash.equals(rows.getFirst().hash());
+        String name = place + ", " + algorithm.label();
+        List<String> failures = isSame
                 ? List.of()
                 : List.of("reproducible sums of " + name + " have the hash " + hash + ", those of "
-                        + rows.getFirst().algorithm() + " "
-                        + rows.getFirst().hash());
-        rows.add(new Row(name, failures.isEmpty() ? sums : 0, failures.isEmpty() ? 0 : sums, failures, hash));
+                        + rows.getFirst().name() + " " + rows.getFirst().hash());
+        rows.add(new Row(place, algorithm.label(), isSame ? sums : 0, isSame ? 0 : sums, failures, hash));
         lines.accept(name + ": " + hash);
     }
 }

@@ -71,7 +71,7 @@ final class SweepBench {
             DeviceCalls calls = new DeviceCalls(first, second, 0);
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
-            if (onHost && runs.repeats().warmups() > 0) {
+            if (runs.repeats().warmups() > 0) {
                 compile(sweep, calls);
             }
             reporter.lines(NcclTable.MEASURED.header());
@@ -106,7 +106,7 @@ final class SweepBench {
         for (AlgorithmConfig algorithm : sweep.algorithms()) {
             try (Communicator communicator = site.open(algorithm)) {
                 communicator.prepare(smallest);
-                WarmUp.untilSteady(() -> communicator.run(smallest));
+                WarmUp.untilCompiled(() -> communicator.run(smallest), sweep.algorithms().size());
             }
         }
     }

@@ -48,6 +48,9 @@ record BoundTable(MachineBounds bounds) {
                 out.println(item + row.collective() + counted(limit.counted()) + ": "
                         + TerminalText.of(limit.certificate().sentence()));
             }
+            if (!row.inTheSwitch().isEmpty()) {
+                out.println(item + row.collective() + " by " + row.inTheSwitch());
+            }
         }
     }
 

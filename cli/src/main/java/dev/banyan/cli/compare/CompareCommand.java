@@ -81,6 +81,7 @@ public final class CompareCommand extends Subcommand {
     @Override
     public void run() {
         ChosenMachine chosen = machine.choose(2);
+        notePlainSums();
         int[] forwarding = relays.required(chosen);
         List<ImportedSchedule> imported = new ArrayList<>();
         List<ImportedRings> rings = new ArrayList<>();

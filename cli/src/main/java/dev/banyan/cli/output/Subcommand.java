@@ -1,6 +1,8 @@
 package dev.banyan.cli.output;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.banyan.config.Config;
+import dev.banyan.schedule.plan.Algorithms;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
@@ -64,6 +66,15 @@ public abstract class Subcommand implements Runnable {
             err().println("note: " + TerminalText.of(remark));
         }
         warnings.forEach(warning -> err().println("warning: " + TerminalText.of(warning)));
+    }
+
+    /** Notes to stderr that figures are of plain sums if others are asked for. */
+    protected final void notePlainSums() {
+        String name = Algorithms.REPRODUCIBLE.name();
+        if (Config.load().get(Algorithms.REPRODUCIBLE)) {
+            remarkAside(
+                    name + "=1 changes no figure here: they are of plain sums; predict prices the others", List.of());
+        }
     }
 
     /**

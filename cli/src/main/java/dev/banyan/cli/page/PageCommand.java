@@ -79,6 +79,7 @@ public final class PageCommand extends ReportCommand {
     @Override
     public void run() {
         ChosenMachine chosen = machine.choose(2);
+        notePlainSums();
         Machine shown = chosen.machine();
         require(
                 shown.size() <= MOST_DEVICES,

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 
 /** Starts this command again in several processes, which join as the ranks of a communicator. */
 public final class LocalProcesses {
+    private static final String COMMAND = "banyan: ";
     private static final Executor LATER = CompletableFuture.delayedExecutor(2, TimeUnit.SECONDS);
 
     private LocalProcesses() {}
@@ -56,7 +57,7 @@ public final class LocalProcesses {
                 }
                 ends.forEach(CompletableFuture::join);
                 if (failed.get() >= 0) {
-                    throw new IllegalStateException(lastLine(errors(folder, failed.get())));
+                    throw new IllegalStateException(lastMessage(errors(folder, failed.get())));
                 }
             } finally {
                 started.forEach(Process::destroyForcibly);
@@ -97,13 +98,16 @@ public final class LocalProcesses {
         return folder.resolve("errors-" + process);
     }
 
-    /** Returns the last line of a file of messages, without the command's name. */
-    private static String lastLine(Path file) throws IOException {
-        try (Stream<String> lines = Files.lines(file, StandardCharsets.UTF_8)) {
-            return lines.filter(line -> !line.isBlank())
-                    .reduce("", (_, line) -> line)
-                    .replaceFirst("^banyan: ", "");
-        }
+    /** Returns the last message of a file of messages, without the command's name; its last line if it has none. */
+    private static String lastMessage(Path file) throws IOException {
+        List<String> lines = Files.readAllLines(file, StandardCharsets.UTF_8).stream()
+                .filter(line -> !line.isBlank())
+                .toList();
+        return lines.stream()
+                .filter(line -> line.startsWith(COMMAND))
+                .map(line -> line.substring(COMMAND.length()))
+                .reduce((_, line) -> line)
+                .orElseGet(() -> lines.isEmpty() ? "" : lines.getLast());
     }
 
     private static void delete(Path folder) throws IOException {

@@ -159,6 +159,7 @@ public final class TuneCommand extends ReportCommand {
             TuningFile.read(file);
         }
         if (predicts) {
+            notePlainSums();
             predict(machine.choose(2), workload, most);
             return;
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.cli.CommandRun;
+import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,11 +27,11 @@ public class SumHashesTest {
     @Test
     void anotherHashIsAFailure() {
         SumHashes hashes = new SumHashes(List.of(), _ -> {});
-        hashes.add("host, ring", 5, "aa");
-        hashes.add("2 processes", 5, "ab");
+        hashes.add("host", AlgorithmChoice.RING, 5, "aa");
+        hashes.add("2 processes", AlgorithmChoice.AUTO, 5, "ab");
         assertThat(hashes.rows().getLast().failed()).isEqualTo(5);
         assertThatThrownBy(hashes::common)
-                .hasMessage("reproducible sums of 2 processes have the hash ab, those of host, ring aa");
+                .hasMessage("reproducible sums of 2 processes, auto have the hash ab, those of host, ring aa");
     }
 
     @Test
@@ -43,5 +44,13 @@ public class SumHashesTest {
         assertThat(CommandRun.of("selftest --reproducible --backend host --devices 0,1")
                         .err())
                 .contains("--devices of --reproducible names GPUs");
+        System.setProperty(JobPlace.RANK.name(), "0");
+        try {
+            assertThat(CommandRun.of("selftest --reproducible -a ring").err()).contains("leave --algorithm and");
+            assertThat(CommandRun.of("selftest --reproducible --format json").err())
+                    .contains("leave --algorithm and");
+        } finally {
+            System.clearProperty(JobPlace.RANK.name());
+        }
     }
 }

@@ -104,7 +104,9 @@ class CompareTest {
     @Test
     void callsThatSwitchesReduceHaveNoRings() {
         assertThat(CommandRun.of("compare --machine dgx-h100").out().lines())
-                .anyMatch(line -> line.matches("  nccl +263\\.\\d+ +- +- +- +-"));
+                .anyMatch(line -> line.matches("  nccl +263\\.\\d+ +- +- +- +-"))
+                .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +- +- +-"));
+        assertThat(CommandRun.of("compare --machine dgx-a100").out()).doesNotContain("in the switch");
     }
 
     /** NCCL's files name each NVSwitch, presets do not: each transfer uses all of them. */

@@ -101,7 +101,7 @@ public record LineChart(String title, Axis x, Axis y, List<ChartCurve> curves) {
                     "stroke='" + COLORS.get(i % COLORS.size()) + (i < COLORS.size() ? "'" : "' stroke-dasharray='7 6'");
             curve(svg, curves.get(i), ink, 2 + 4 * covering(i, up), across, up);
             double left = LEFT + i % columns * ((RIGHT - LEFT) / columns);
-            double line = bottom + 58 + i / columns * LEGEND_ROW;
+            double line = bottom + 58 + Math.floorDiv(i, columns) * LEGEND_ROW;
             svg.add("<path d='M%s %sh20' " + ink + " stroke-width='3'/>", left, line - 4);
             svg.add(
                     "<text x='%s' y='%s'>%s</text>",

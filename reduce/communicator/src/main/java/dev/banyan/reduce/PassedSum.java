@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +40,7 @@ final class PassedSum implements Executable {
     private final SumPasses passes;
     private final SumMemory memory;
     private final SumParts parts;
-    /** The allreduce of codes, the reduction of integers and, if ranks make shares of the results, their allgather. */
+    /** Those of {@link SumParts#collectives}. */
     private final List<Executable> collectives = new ArrayList<>();
 
     PassedSum(
@@ -68,12 +69,14 @@ final class PassedSum implements Executable {
                         chunkBytes),
                 request.type(),
                 ranks);
-        List<DataType> types = List.of(DataType.U8, parts.integers(), request.type());
         try {
             for (CollectiveRequest part : parts.collectives()) {
+                DataType type = collectives.isEmpty()
+                        ? DataType.U8
+                        : part.collective() == Collective.ALL_GATHER ? request.type() : parts.integers();
                 collectives.add(backend.prepare(
                         planner.plan(part, hint).schedule(),
-                        types.get(collectives.size()),
+                        type,
                         collectives.isEmpty() ? ReduceOp.MAX : ReduceOp.SUM));
             }
         } catch (Throwable e) {
@@ -130,6 +133,24 @@ final class PassedSum implements Executable {
         return collectives.get(1);
     }
 
+    /** Returns what adds up the integers behind the shares of all ranks, in place; empty if there are none. */
+    Optional<Executable> rest() {
+        return parts.rest().map(_ -> collectives.get(2));
+    }
+
+    /** Returns the integers behind the shares of all ranks. */
+    MemorySegment[] rest(MemorySegment[] integers) {
+        long first = shared() * sum.integers().bytes();
+        return Stream.of(integers)
+                .map(segment -> segment.byteSize() == 0 ? segment : segment.asSlice(first))
+                .toArray(MemorySegment[]::new);
+    }
+
+    /** Returns how many results the shares of all ranks have. */
+    private long shared() {
+        return ranks * parts.total().count();
+    }
+
     /** Returns what distributes the results, in place; empty if they are where they are wanted. */
     Optional<Executable> gathered() {
         return parts.gathered().map(_ -> collectives.getLast());
@@ -162,22 +183,41 @@ final class PassedSum implements Executable {
         }
         boolean isSection = request.inPlace() || parts.gathered().isPresent();
         long share = parts.total().count();
-        return IntStream.range(held.first(), held.first() + held.count())
-                .mapToObj(rank -> {
-                    long first = rank * share;
-                    long bytes = request.type().bytes();
-                    MemorySegment values =
-                            isSection ? outputs[rank].asSlice(first * bytes, share * bytes) : outputs[rank];
-                    return new SumPass(
-                            SumPass.Stage.RESULTS,
-                            sum,
-                            rank,
-                            values,
-                            codes[rank].asSlice(first),
-                            integers[rank].asSlice(first * sum.integers().bytes()),
-                            share);
-                })
-                .toList();
+        long rest = parts.rest().map(CollectiveRequest::count).orElse(0L);
+        List<SumPass> passes = new ArrayList<>();
+        for (int rank = held.first(); rank < held.first() + held.count(); rank++) {
+            passes.add(
+                    results(rank, outputs[rank], isSection ? rank * share : 0, rank * share, share, codes, integers));
+            if (rest > 0) {
+                passes.add(results(rank, outputs[rank], shared(), shared(), rest, codes, integers));
+            }
+        }
+        return passes;
+    }
+
+    /**
+     * Returns the pass that makes some of the results.
+     *
+     * @param at their place among the rank's outputs
+     * @param first their place among the integers
+     */
+    private SumPass results(
+            int rank,
+            MemorySegment output,
+            long at,
+            long first,
+            long count,
+            MemorySegment[] codes,
+            MemorySegment[] integers) {
+        long bytes = request.type().bytes();
+        return new SumPass(
+                SumPass.Stage.RESULTS,
+                sum,
+                rank,
+                output.asSlice(at * bytes, count * bytes),
+                codes[rank].asSlice(first),
+                integers[rank].asSlice(first * sum.integers().bytes()),
+                count);
     }
 
     /** Allocates the memory of a sum that runs alone. */

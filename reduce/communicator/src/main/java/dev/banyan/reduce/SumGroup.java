@@ -85,6 +85,7 @@ final class SumGroup {
             MemorySegment[] own = integers.get(m);
             PassedSum sum = members.get(m).sum();
             all.begin(ended -> sum.total().start(own, own, streams, ended));
+            sum.rest().ifPresent(rest -> all.begin(ended -> rest.start(sum.rest(own), sum.rest(own), streams, ended)));
         }
         pass(SumPass.Stage.RESULTS, codes, integers, all);
         for (Member member : members) {

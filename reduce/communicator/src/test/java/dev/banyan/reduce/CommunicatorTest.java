@@ -71,9 +71,10 @@ class CommunicatorTest {
         try (Arena confined = Arena.ofConfined()) {
             refused(0, confined.allocate(32), "rank 0 belongs to one thread only");
         }
-        Arena closed = Arena.ofShared();
-        MemorySegment gone = closed.allocate(32);
-        closed.close();
+        MemorySegment gone;
+        try (Arena closed = Arena.ofShared()) {
+            gone = closed.allocate(32);
+        }
         refused(0, gone, "rank 0 is closed");
         assertThatThrownBy(() -> communicator.run(CollectiveCall.reduce(good, 8, DataType.F32, ReduceOp.SUM)
                         .root(4)))

@@ -142,7 +142,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
      * @param timeout how long a run may take, from the end of the run before it, and each copy
      * @param peerAccess which devices may touch each other's memory, if that works when it is first tried; the others'
      *     data goes through the host
-     * @param bufferLimit greatest number of bytes of receive buffers on each device
+     * @param bufferLimit greatest number of bytes of receive buffers of each rank
      * @throws CudaException if there is no driver or a device can't be used
      * @throws IllegalArgumentException if an argument is out of its range
      */

@@ -28,7 +28,7 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             "BANYAN_BUFFER_LIMIT",
             2 << 20,
             256 << 20,
-            "Limits the receive buffers on each GPU, which all plans of a communicator share.");
+            "Limits the receive buffers of each rank on its GPU, which all plans of a communicator share.");
     static final Setting<Boolean> PEER_ACCESS = Setting.flag(
             "MXNET_ENABLE_GPU_P2P",
             true,

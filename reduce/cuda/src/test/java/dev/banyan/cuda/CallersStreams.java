@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
@@ -86,5 +87,64 @@ final class CallersStreams {
                     .containsOnly(IntStream.range(0, ranks).map(r -> r + 5).sum());
         }
         ended.join();
+    }
+
+    /**
+     * Runs a call between work in the streams that nothing orders between GPUs: the buffers get their bytes just before,
+     * and are copied and overwritten at once behind it.
+     *
+     * @param buffers of each rank in turn
+     * @return copies of what the call left in the buffers
+     */
+    List<MemorySegment> run(Communicator gpus, CollectiveCall call, List<MemorySegment> buffers) {
+        int ranks = gpus.size();
+        List<MemorySegment> sources = new ArrayList<>();
+        List<MemorySegment> copies = new ArrayList<>();
+        for (int b = 0; b < buffers.size(); b++) {
+            MemorySegment host =
+                    MemorySegment.ofArray(new byte[(int) buffers.get(b).byteSize()]);
+            gpus.copyToHost(buffers.get(b), host);
+            sources.add(gpus.allocate(b % ranks, host.byteSize()));
+            gpus.copyToDevice(sources.get(b), host);
+            copies.add(gpus.allocate(b % ranks, host.byteSize()));
+        }
+        // A plan is made while copies go on.
+        gpus.run(call);
+        for (MemorySegment buffer : buffers) {
+            gpus.copyToDevice(buffer, MemorySegment.ofArray(new byte[(int) buffer.byteSize()]));
+        }
+        emulator.tell("pause");
+        eachBuffer(buffers, ranks, (stream, b) -> copy(buffers.get(b), sources.get(b), stream));
+        CompletableFuture<Void> ended = gpus.enqueue(call, first(ranks));
+        eachBuffer(buffers, ranks, (stream, b) -> copy(copies.get(b), buffers.get(b), stream));
+        eachBuffer(
+                buffers,
+                ranks,
+                (stream, b) -> EmulatedGpus.ok(JCudaDriver.cuMemsetD8Async(
+                        new DeviceAddress(buffers.get(b).address()),
+                        (byte) 0x5a,
+                        buffers.get(b).byteSize(),
+                        stream)));
+        emulator.tell("resume");
+        for (int rank = 0; rank < ranks; rank++) {
+            EmulatedGpus.enter(rank);
+            EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
+        }
+        ended.join();
+        return copies;
+    }
+
+    private void eachBuffer(List<MemorySegment> buffers, int ranks, ObjIntConsumer<DriverStream> work) {
+        for (int b = 0; b < buffers.size(); b++) {
+            if (buffers.get(b).byteSize() > 0) {
+                EmulatedGpus.enter(b % ranks);
+                work.accept(streams.get(b % ranks), b);
+            }
+        }
+    }
+
+    private static void copy(MemorySegment to, MemorySegment from, DriverStream stream) {
+        EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(
+                new DeviceAddress(to.address()), new DeviceAddress(from.address()), from.byteSize(), stream));
     }
 }

@@ -13,6 +13,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs, of the ranks that are held here.
  * */
@@ -21,20 +22,27 @@ final class HostComparison {
 
     private final SplittableRandom random;
     private final boolean isExact;
+    private final @Nullable CallersStreams streams;
 
     /** @param random chooses the bits of the inputs */
     HostComparison(SplittableRandom random) {
-        this(random, false);
+        this(random, false, null);
     }
 
-    private HostComparison(SplittableRandom random, boolean isExact) {
+    private HostComparison(SplittableRandom random, boolean isExact, @Nullable CallersStreams streams) {
         this.random = random;
         this.isExact = isExact;
+        this.streams = streams;
     }
 
-    /** Returns a comparison whose sums of floats are exact in any order. */
+    /** Returns a comparison of calls {@linkplain CallersStreams#run between other work} in streams. */
+    HostComparison in(CallersStreams streams) {
+        return new HostComparison(random, isExact, streams);
+    }
+
+    /** Returns a comparison whose sums and means of floats are exact in any order. */
     static HostComparison exact(SplittableRandom random) {
-        return new HostComparison(random, true);
+        return new HostComparison(random, true, null);
     }
 
     /**
@@ -63,7 +71,7 @@ final class HostComparison {
             long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
             for (int rank = 0; rank < ranks; rank++) {
                 MemorySegment input = arena.allocate(wholeInput, 64);
-                random(input, type);
+                random(input, type, op);
                 hostInputs.add(input.asSlice(shift));
                 hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
                 if (isHeld(cuda, rank)) {
@@ -74,7 +82,16 @@ final class HostComparison {
                 }
             }
             host.run(call(host, collective, root, count, type, op, inPlace, hostInputs, hostOutputs));
-            cuda.run(call(cuda, collective, root, count, type, op, inPlace, inputs, outputs));
+            CollectiveCall called = call(cuda, collective, root, count, type, op, inPlace, inputs, outputs);
+            if (streams == null) {
+                cuda.run(called);
+            } else {
+                List<MemorySegment> buffers = new ArrayList<>(inputs);
+                buffers.addAll(outputs);
+                buffers = streams.run(cuda, called, buffers);
+                inputs = buffers.subList(0, inputs.size());
+                outputs = buffers.subList(inputs.size(), buffers.size());
+            }
             for (int held = 0; held < inputs.size(); held++) {
                 int rank = cuda.firstRank() + held;
                 String what = collective + " " + type + " " + op + " in place " + inPlace + " count " + count + " rank "
@@ -163,11 +180,11 @@ final class HostComparison {
     }
 
     /** Any bits, but no NaN: the payload of one is not part of the promise. */
-    private void random(MemorySegment segment, DataType type) {
+    private void random(MemorySegment segment, DataType type, ReduceOp op) {
         for (long at = 0; at < segment.byteSize(); at++) {
             segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
         }
-        if (type.isFloating() && isExact) {
+        if (type.isFloating() && isExact && (op == ReduceOp.SUM || op == ReduceOp.AVG)) {
             // Zero or a power of two of either sign, up to 8.
             for (long at = 0; at + type.bytes() <= segment.byteSize(); at += type.bytes()) {
                 segment.asSlice(at, type.bytes()).fill((byte) 0);

@@ -42,6 +42,7 @@ class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private int met;
+    private long multicasts;
     /** True if the call that meets the fault has ended, so that no further time passes. */
     private volatile boolean isOver;
 
@@ -65,11 +66,13 @@ class ProgramFaultTest {
             int ranks,
             int count,
             boolean lines,
+            boolean multicast,
             long seed) {
         static Fault of(long seed) {
             SplittableRandom random = new SplittableRandom(seed);
             Kind kind = Kind.values()[(int) (seed % Kind.values().length)];
             int ranks = 2 + random.nextInt(7);
+            boolean multicast = seed / Kind.values().length % 3 == 0;
             return new Fault(
                     kind,
                     1 + random.nextInt(kind == Kind.LOST_FLAG ? 60 : ranks),
@@ -77,10 +80,12 @@ class ProgramFaultTest {
                     random.nextInt(ranks),
                     random.nextInt(3),
                     RandomChoices.any(List.of(Collective.values()), random),
-                    RandomChoices.any(RandomChoices.FAULTY_ALGORITHMS, random),
+                    RandomChoices.any(
+                            multicast ? RandomChoices.EXCHANGING_ALGORITHMS : RandomChoices.FAULTY_ALGORITHMS, random),
                     ranks,
                     RandomChoices.any(List.of(1, 300, 3000), random),
-                    random.nextBoolean(),
+                    random.nextBoolean() && !multicast,
+                    multicast,
                     seed);
         }
 
@@ -120,14 +125,16 @@ class ProgramFaultTest {
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(fault.toString(), e);
             }
+            multicasts += emulator.count("kernels banyan_multicast");
             EmulatedProcess.beginAnother(emulator);
         }
         assertThat(met).as("cases whose fault was met").isGreaterThan(count / 2);
+        assertThat(multicasts).as("kernels by multicast addresses").isPositive();
     }
 
     /** Some calls that are sound, and then one that meets the fault, if it comes so far. */
     private void check(Fault fault) {
-        emulator.tell("devices 8 switched");
+        emulator.tell("devices 8 switched", "capability all 9 0", "multicast " + (fault.multicast() ? "on" : "none"));
         isOver = false;
         Machine machine = MACHINE.subset(IntStream.range(0, fault.ranks()).toArray());
         Config config = Config.builder()

@@ -17,6 +17,10 @@ final class RandomChoices {
             AlgorithmChoice.MULTI_TREE,
             AlgorithmChoice.PACKING);
 
+    /** The algorithms whose results follow from inputs in one hop behind a switch. */
+    static final List<AlgorithmChoice> EXCHANGING_ALGORITHMS =
+            List.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR, AlgorithmChoice.ONE_SHOT);
+
     private RandomChoices() {}
 
     /** Returns one of some values. */

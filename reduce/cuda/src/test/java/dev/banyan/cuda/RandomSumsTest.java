@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
@@ -15,6 +16,9 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -23,18 +27,21 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Random reproducible sums of all backends have the bits of the definition, computed number by number. */
+/** Random reproducible sums, and least and greatest numbers, of all backends have the bits of the definition, computed number by number. */
 class RandomSumsTest {
     private static final List<Collective> COLLECTIVES =
             List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER);
     private static final List<DataType> TYPES = List.of(DataType.F32, DataType.F64, DataType.F16, DataType.BF16);
+    private static final List<ReduceOp> OPS = List.of(ReduceOp.SUM, ReduceOp.AVG, ReduceOp.MIN, ReduceOp.MAX);
     private static final List<Long> CHUNKS = List.of(Long.MAX_VALUE, 4096L, 64L << 10);
     private static final List<String> BACKENDS = List.of("host", "host", "kernel", "graph");
     private static final int CASES = 20;
+    private static final int BATCH = 4;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
 
@@ -78,18 +85,35 @@ class RandomSumsTest {
                     ? Communicator.onHost(machine, config)
                     : Communicator.onGpus(
                             machine, config, IntStream.range(0, ranks).toArray())) {
-                for (int i = 0; i < CASES; i++) {
-                    checkOne(communicator, isHost, random, "seed " + seed + ", " + backend + ", " + algorithm);
+                for (int done = 0; done < CASES; ) {
+                    int batch = 1 + random.nextInt(Math.min(BATCH, CASES - done));
+                    run(communicator, isHost, batch, random, "seed " + seed + ", " + backend + ", " + algorithm);
+                    done += batch;
                 }
             }
         }
     }
 
-    private static void checkOne(Communicator communicator, boolean isHost, Random random, String name) {
+    /** A call, and what compares its results with the definition. */
+    private record Case(CollectiveCall call, Runnable check) {}
+
+    /** Runs cases as one batch. */
+    private static void run(Communicator communicator, boolean isHost, int batch, Random random, String name) {
+        try (Arena arena = Arena.ofShared()) {
+            List<Case> cases = Stream.generate(() -> random(communicator, isHost, random, arena, name))
+                    .limit(batch)
+                    .toList();
+            communicator.runAllAsync(cases.stream().map(Case::call).toList()).join();
+            cases.forEach(each -> each.check().run());
+        }
+    }
+
+    private static Case random(Communicator communicator, boolean isHost, Random random, Arena arena, String name) {
         int ranks = communicator.size();
         Collective collective = COLLECTIVES.get(random.nextInt(COLLECTIVES.size()));
+        int root = collective.hasRoot() ? random.nextInt(ranks) : -1;
         DataType type = TYPES.get(random.nextInt(TYPES.size()));
-        ReduceOp op = random.nextBoolean() ? ReduceOp.SUM : ReduceOp.AVG;
+        ReduceOp op = OPS.get(random.nextInt(OPS.size()));
         boolean inPlace = random.nextBoolean();
         // A block of the host has 1,024 elements; beyond 128 KiB of all ranks more threads are woken.
         int most = 1 << random.nextInt(isHost ? 15 : 10);
@@ -101,25 +125,31 @@ class RandomSumsTest {
         byte[] expected = expected(type, op, values, elements);
         List<byte[]> permuted = new ArrayList<>(values);
         Collections.shuffle(permuted, random);
-        List<ByteBuffer> results =
-                ReproducibleGpusTest.run(communicator, collective, op, type, count, permuted, inPlace);
-        for (int output = 0; output < results.size(); output++) {
-            int root = collective.hasRoot() ? ranks - 1 : -1;
-            int rank = collective == Collective.REDUCE && !inPlace ? root : output;
-            if (collective == Collective.REDUCE && rank != root) {
-                continue;
+        List<MemorySegment> inputs = new ArrayList<>();
+        List<MemorySegment> outputs = new ArrayList<>();
+        int bytes = count * type.bytes();
+        for (int rank = 0; rank < ranks; rank++) {
+            inputs.add(communicator.allocate(rank, permuted.get(rank).length, arena));
+            communicator.copyToDevice(inputs.get(rank), arena.allocateFrom(ValueLayout.JAVA_BYTE, permuted.get(rank)));
+            if (collective != Collective.REDUCE || rank == root) {
+                MemorySegment output = communicator.allocate(rank, bytes, arena);
+                boolean isSection = collective == Collective.REDUCE_SCATTER;
+                outputs.add(inPlace ? inputs.get(rank).asSlice(isSection ? (long) rank * bytes : 0, bytes) : output);
             }
-            int bytes = count * type.bytes();
-            boolean isSection = collective == Collective.REDUCE_SCATTER;
-            byte[] found = new byte[bytes];
-            results.get(output).get(isSection && inPlace ? rank * bytes : 0, found);
-            int first = isSection ? rank * bytes : 0;
-            assertThat(found)
-                    .as(
-                            "%s: %s %s of %s %s by %s ranks, in place %s",
-                            name, collective, op, count, type, ranks, inPlace)
-                    .isEqualTo(Arrays.copyOfRange(expected, first, first + bytes));
         }
+        CollectiveCall call = CollectiveCall.of(collective, root, count, type, op, inputs);
+        return new Case(inPlace ? call : call.into(outputs), () -> {
+            MemorySegment found = arena.allocate(bytes);
+            for (int output = 0; output < outputs.size(); output++) {
+                communicator.copyToHost(outputs.get(output), found);
+                int first = collective == Collective.REDUCE_SCATTER ? output * bytes : 0;
+                assertThat(found.toArray(ValueLayout.JAVA_BYTE))
+                        .as(
+                                "%s: %s %s of %s %s by %s ranks, in place %s",
+                                name, collective, op, count, type, ranks, inPlace)
+                        .isEqualTo(Arrays.copyOfRange(expected, first, first + bytes));
+            }
+        });
     }
 
     private static byte[] expected(DataType type, ReduceOp op, List<byte[]> values, int elements) {
@@ -142,7 +172,8 @@ class RandomSumsTest {
                 result.put(i * type.bytes(), values.getFirst(), i * type.bytes(), type.bytes());
                 continue;
             }
-            long bits = sum.result(total, code);
+            boolean isExtreme = op == ReduceOp.MIN || op == ReduceOp.MAX;
+            long bits = isExtreme ? extreme(type, op, inputs, i) : sum.result(total, code);
             switch (type.bytes()) {
                 case 8 -> result.putLong(8 * i, bits);
                 case 4 -> result.putInt(4 * i, (int) bits);
@@ -150,6 +181,24 @@ class RandomSumsTest {
             }
         }
         return result.array();
+    }
+
+    /** Returns the bits of the least or the greatest number, or of the one NaN. */
+    private static long extreme(DataType type, ReduceOp op, ByteBuffer[] inputs, int i) {
+        double extreme = number(type, inputs[0], i);
+        for (ByteBuffer input : inputs) {
+            double next = number(type, input, i);
+            extreme = op == ReduceOp.MIN ? Math.min(extreme, next) : Math.max(extreme, next);
+        }
+        if (Double.isNaN(extreme)) {
+            return Long.MAX_VALUE >>> Long.SIZE - type.bytes() * Byte.SIZE;
+        }
+        return switch (type) {
+            case F64 -> Double.doubleToRawLongBits(extreme);
+            case F32 -> Float.floatToRawIntBits((float) extreme);
+            case F16 -> Float.floatToFloat16((float) extreme);
+            default -> Float.floatToRawIntBits((float) extreme) >>> 16;
+        };
     }
 
     private static double number(DataType type, ByteBuffer input, int i) {

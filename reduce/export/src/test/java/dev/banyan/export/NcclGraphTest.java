@@ -119,7 +119,8 @@ class NcclGraphTest {
     private static int mostChildren(String tree) {
         Deque<Integer> children = new ArrayDeque<>(List.of(0));
         int most = 0;
-        for (char c : tree.toCharArray()) {
+        for (int i = 0; i < tree.length(); i++) {
+            char c = tree.charAt(i);
             if (c == '(') {
                 children.push(0);
             } else if (c == ')') {
@@ -161,7 +162,8 @@ class NcclGraphTest {
             assertThat(element.decimal("speedintra")).isPositive();
             for (NcclParser.Element channel : element.children()) {
                 assertThat(channel.children())
-                        .allMatch(gpu -> gpu.attributes().get("dev").startsWith("0x"));
+                        .allMatch(
+                                gpu -> gpu.attributes().getOrDefault("dev", "").startsWith("0x"));
                 assertThat(channel.children().stream()
                                 .map(gpu -> gpu.number("dev"))
                                 .sorted())

@@ -29,9 +29,9 @@ class CommentTest {
                 for (String line : Files.readAllLines(file)) {
                     number++;
                     String last = before.strip();
-                    if (LINE.matcher(line).matches() && !last.startsWith("//")
+                    if ((LINE.matcher(line).matches() && !last.startsWith("//"))
                             || BLOCK.matcher(line).matches()
-                            || SECOND.matcher(line).matches() && last.matches("/\\*\\*?")) {
+                            || (SECOND.matcher(line).matches() && last.matches("/\\*\\*?"))) {
                         objections.add(root.relativize(file) + ":" + number + ": " + line.strip());
                     }
                     before = line;

@@ -99,6 +99,12 @@ public final class LinkLoads {
         }
     }
 
+    /** Adds a share of all data that goes from one node to a neighbour. */
+    public void addHop(BigFraction share, int from, int to) {
+        int arc = network.arc(from, to);
+        loads[arc] = loads[arc].add(share);
+    }
+
     private List<LogicalLink.Path> paths(int from, int to) {
         List<LogicalLink.Path> known = planned.get(key(from, to));
         if (known != null) {

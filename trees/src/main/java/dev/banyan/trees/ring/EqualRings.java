@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks for rings of equal shares that load the busiest link least. It begins with the rings of a packing, each as
@@ -52,23 +53,44 @@ final class EqualRings {
      */
     RingSet find(RingSet packed, int most) {
         RingSet best = null;
+        List<Integer> hopeless = new ArrayList<>();
         for (int count = 1; count <= most; count++) {
-            double fullTime = n * count / (packed.rateGbs().doubleValue() * (n - 1));
-            Attempt attempt = new Attempt(packed.rings(), count, fullTime * (1 + NEGLIGIBLE));
-            attempt.replaceRings();
-            attempt.exchangeHops();
-            BigFraction share = BigFraction.of(1, count);
-            RingSet found = RingSet.of(
-                    network,
-                    Arrays.stream(attempt.best)
-                            .map(ring -> new Ring(Arrays.stream(ring).boxed().toList(), share))
-                            .toList());
-            best = best == null || found.rateGbs().compareTo(best.rateGbs()) > 0 ? found : best;
+            if (!couldBeGoodEnough(count, enough(packed, count))) {
+                hopeless.add(count);
+                continue;
+            }
+            Attempt attempt = new Attempt(packed.rings(), count, enough(packed, count));
+            best = faster(best, attempt.find());
             if (attempt.isGoodEnough()) {
-                break;
+                return best;
             }
         }
+        for (int count : hopeless) {
+            best = faster(best, new Attempt(packed.rings(), count, enough(packed, count)).find());
+        }
         return Objects.requireNonNull(best);
+    }
+
+    /** Returns the time of the busiest link that is good enough, for one unit of data around each ring. */
+    private double enough(RingSet packed, int count) {
+        return n * count / (packed.rateGbs().doubleValue() * (n - 1)) * (1 + NEGLIGIBLE);
+    }
+
+    /** Returns whether all links together have time for the hops of all rings, which no link carries in part. */
+    private boolean couldBeGoodEnough(int count, double enough) {
+        return Arrays.stream(timePerRing)
+                        .map(time -> Math.floor(enough / time * (1 + 1e-9)))
+                        .sum()
+                >= 2.0 * n * count;
+    }
+
+    /** Returns the faster set, or the one of fewer rings. */
+    private static RingSet faster(@Nullable RingSet best, RingSet other) {
+        if (best == null) {
+            return other;
+        }
+        int faster = other.rateGbs().compareTo(best.rateGbs());
+        return faster > 0 || (faster == 0 && other.rings().size() < best.rings().size()) ? other : best;
     }
 
     /** One number of rings. */
@@ -80,7 +102,6 @@ final class EqualRings {
         private int[][] best;
         private double least;
 
-        /** @param enough time of the busiest link that is good enough, for one unit of data around each ring */
         Attempt(List<Ring> packed, int count, double enough) {
             this.enough = enough;
             random = new Random(count);
@@ -93,11 +114,23 @@ final class EqualRings {
             least = busiest();
         }
 
+        /** Returns the best rings that were found. */
+        RingSet find() {
+            replaceRings();
+            exchangeHops();
+            BigFraction share = BigFraction.of(1, best.length);
+            return RingSet.of(
+                    network,
+                    Arrays.stream(best)
+                            .map(ring -> new Ring(Arrays.stream(ring).boxed().toList(), share))
+                            .toList());
+        }
+
         boolean isGoodEnough() {
             return least <= enough;
         }
 
-        void replaceRings() {
+        private void replaceRings() {
             if (n <= 3 || n > RingFinder.MAX_EXACT_DEVICES) {
                 return;
             }
@@ -112,7 +145,7 @@ final class EqualRings {
             }
         }
 
-        void exchangeHops() {
+        private void exchangeHops() {
             for (int left = n <= 3 ? 0 : EXCHANGES; left > 0 && !isGoodEnough(); left--) {
                 int index = random.nextInt(rings.length);
                 int first = random.nextInt(n);

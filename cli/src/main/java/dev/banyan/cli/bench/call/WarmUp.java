@@ -11,6 +11,10 @@ public final class WarmUp {
     private static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long MOST_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
     private static final int WINDOW = 5;
+    /** The JVM compiles what it has called some thousand times; until then the time is steady as well. */
+    private static final int COMPILED_CALLS = 5_000;
+
+    private static final long COMPILE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final double SPREAD = 1.05;
 
     private final long[] last = new long[WINDOW];
@@ -24,6 +28,18 @@ public final class WarmUp {
         do {
             warmUp.round(call);
         } while (!warmUp.isSteady() && System.nanoTime() - start < MOST_NANOS);
+    }
+
+    /**
+     * Runs a call until the JVM has compiled it, but no longer than the share of a second.
+     *
+     * @param shares number of calls that share the second
+     */
+    public static void untilCompiled(Runnable call, int shares) {
+        long start = System.nanoTime();
+        for (int i = 0; i < COMPILED_CALLS && System.nanoTime() - start < COMPILE_NANOS / shares; i++) {
+            call.run();
+        }
     }
 
     private void round(Runnable call) {

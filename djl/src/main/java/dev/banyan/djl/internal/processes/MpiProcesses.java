@@ -44,6 +44,17 @@ final class MpiProcesses implements Processes {
     }
 
     @Override
+    public int sum(int number) {
+        return (int) group.combine(number, ReduceOp.SUM);
+    }
+
+    @Override
+    public CompletableFuture<Void> sum(
+            List<MemorySegment> buffers, long count, DataType type, int contributions, int divisor) {
+        return group.reproducibleSumAsync("an array", buffers, count, type, contributions, divisor);
+    }
+
+    @Override
     public @Nullable JoinedGpus joinGpus(List<Device> devices, List<NDArray> gradients) {
         return gpus.join(devices, gradients);
     }

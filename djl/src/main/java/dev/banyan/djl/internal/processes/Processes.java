@@ -2,6 +2,8 @@ package dev.banyan.djl.internal.processes;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.reduce.internal.sum.SumBlock;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -34,6 +36,23 @@ public interface Processes {
         }
 
         @Override
+        public int sum(int number) {
+            return number;
+        }
+
+        @Override
+        public CompletableFuture<Void> sum(
+                List<MemorySegment> buffers, long count, DataType type, int contributions, int divisor) {
+            SumBlock block = new SumBlock(new ReproducibleSum(type, contributions, divisor));
+            MemorySegment[] all = buffers.toArray(MemorySegment[]::new);
+            for (long at = 0; at < count; at += SumBlock.LENGTH) {
+                long offset = at * type.bytes();
+                block.sum(all, offset, all, offset, (int) Math.min(SumBlock.LENGTH, count - at));
+            }
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
         public @Nullable JoinedGpus joinGpus(List<Device> devices, List<NDArray> gradients) {
             return null;
         }
@@ -53,6 +72,20 @@ public interface Processes {
      * the future completes. Averages end in the order of the calls.
      */
     CompletableFuture<Void> average(MemorySegment buffer, long count, DataType type);
+
+    /** Returns the sum of one number of each process. */
+    int sum(int number);
+
+    /**
+     * Sums all buffers of all processes in place by {@link ReproducibleSum}, divides the sums, and rounds once; all
+     * buffers receive the same bits, which depend neither on the processes nor on their order. The buffers must not be
+     * accessed until the future completes. Sums and averages end in the order of the calls.
+     *
+     * @param buffers at least one of each process
+     * @param contributions the number of buffers of all processes
+     * @param divisor 1 to the number of contributions
+     */
+    CompletableFuture<Void> sum(List<MemorySegment> buffers, long count, DataType type, int contributions, int divisor);
 
     /**
      * Returns the GPUs of all processes, on which gradients are averaged where they lie.

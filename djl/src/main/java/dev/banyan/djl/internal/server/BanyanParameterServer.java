@@ -12,6 +12,7 @@ import dev.banyan.djl.internal.processes.Processes;
 import dev.banyan.djl.internal.torch.HostArray;
 import dev.banyan.djl.internal.torch.Slot;
 import dev.banyan.kvstore.KVStore;
+import dev.banyan.schedule.plan.Algorithms;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,9 @@ import org.jspecify.annotations.Nullable;
  * initialisation, which decides what is last, must be the same in all processes. {@link #update(String, NDArray[],
  * NDArray[])} runs its update at once.
  *
+ * <p><b>Reproducible sums.</b> With BANYAN_REPRODUCIBLE=1 each gradient of each replica is a contribution of its own to
+ * one sum over all processes, in host memory, so that its bits do not depend on where the replicas are.
+ *
  * <p>With several processes, dense parameters and gradients on the CPU are used in place; others are copied. Gradients
  * of several processes that have a GPU each are averaged there in place if these GPUs can be joined: the optimiser's
  * work follows in PyTorch's stream, and a step returns when its averages have ended. Not safe for use from several
@@ -51,40 +55,74 @@ public final class BanyanParameterServer implements ParameterServer {
     private final Processes processes;
     private final Function<List<Device>, Replicas> start;
     private final Buckets buckets;
+    private final boolean reproducible;
+    /** True if gradients of a process's replicas are averaged, too, where sums are reproducible. */
+    private final boolean averagesReplicas;
     /** The parameters by id, in the order of initialisation. */
     private final SequencedMap<String, NDArray> known = new LinkedHashMap<>();
     /** The slots of the current step, which is not complete. */
     private final Map<String, Slot> collected = new LinkedHashMap<>();
 
     private int expected;
+    /** The number of replicas of all processes; 0 before a step has asked for it. */
+    private int contributions;
+
     private @Nullable Replicas replicas;
     /** True if a step has asked for {@link #joined}. */
     private boolean hasAskedToJoin;
 
     private @Nullable JoinedGpus joined;
 
-    /**
-     * Creates a server for replicas on the CPU of this process alone. Each parameter is a bucket of its
-     * own: it is summed, updated and cleared while it is in the caches.
-     */
-    public BanyanParameterServer(Optimizer optimizer) {
-        this(optimizer, Processes.ALONE, 0, devices -> new TorchReplicas(devices.size()));
-    }
-
+    /** Creates a server of DJL's trainers in several processes. */
     public BanyanParameterServer(Optimizer optimizer, Processes processes, Config config) {
-        this(optimizer, processes, config.get(KVStore.FUSION_BYTES), devices -> Replicas.start(devices, config));
+        this(
+                optimizer,
+                processes,
+                config.get(KVStore.FUSION_BYTES),
+                devices -> Replicas.start(devices, config),
+                config.get(Algorithms.REPRODUCIBLE),
+                false);
     }
 
     /**
+     * Creates a server that sums gradients reproducibly only if the replicas do.
+     *
      * @param bucketBytes the greatest length of a bucket of several gradients, in bytes
      * @param start opens the replicas on several devices
      */
     public BanyanParameterServer(
             Optimizer optimizer, Processes processes, long bucketBytes, Function<List<Device>, Replicas> start) {
+        this(optimizer, processes, bucketBytes, start, false, false);
+    }
+
+    private BanyanParameterServer(
+            Optimizer optimizer,
+            Processes processes,
+            long bucketBytes,
+            Function<List<Device>, Replicas> start,
+            boolean reproducible,
+            boolean averagesReplicas) {
         this.optimizer = optimizer;
         this.processes = processes;
         this.start = start;
+        this.reproducible = reproducible;
+        this.averagesReplicas = averagesReplicas;
         buckets = new Buckets(processes, bucketBytes);
+    }
+
+    /**
+     * Returns a server for replicas on the CPU. In one process each parameter is a bucket of its own: it is summed,
+     * updated and cleared while it is in the caches. Where sums are reproducible, gradients are averaged over all
+     * replicas; otherwise the replicas of a process must have divided theirs by their number.
+     */
+    public static BanyanParameterServer ofReplicas(Optimizer optimizer, Processes processes, Config config) {
+        return new BanyanParameterServer(
+                optimizer,
+                processes,
+                processes.size() == 1 ? 0 : config.get(KVStore.FUSION_BYTES),
+                devices -> new TorchReplicas(devices.size()),
+                config.get(Algorithms.REPRODUCIBLE),
+                true);
     }
 
     /** Copies the parameter of the first process to all processes. */
@@ -140,6 +178,14 @@ public final class BanyanParameterServer implements ParameterServer {
     private void step(List<Slot> row) {
         Replicas group = group(row.getFirst());
         List<Buckets.Bucket> packed = buckets.pack(row);
+        if (reproducible) {
+            int divisor = averagesReplicas ? contributions(row) : processes.size();
+            for (int i = 0; i < packed.size(); i++) {
+                packed.get(i).sendEach(i, contributions(row), divisor);
+            }
+            receive(group, packed);
+            return;
+        }
         if (processes.size() == 1) {
             for (Buckets.Bucket bucket : packed) {
                 sum(group, bucket.slots());
@@ -160,10 +206,22 @@ public final class BanyanParameterServer implements ParameterServer {
             sum(group, packed.get(i).slots());
             packed.get(i).send(i);
         }
+        receive(group, packed);
+    }
+
+    private void receive(@Nullable Replicas group, List<Buckets.Bucket> packed) {
         for (Buckets.Bucket bucket : packed) {
             bucket.receive();
             optimize(group, bucket.slots());
         }
+    }
+
+    /** Returns the number of replicas of all processes. The first step adds them up. */
+    private int contributions(List<Slot> row) {
+        if (contributions == 0) {
+            contributions = processes.sum(row.getFirst().parameters().size());
+        }
+        return contributions;
     }
 
     /** Returns the GPUs of all processes, or null in all processes. The first step decides. */

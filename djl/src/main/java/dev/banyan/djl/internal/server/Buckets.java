@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 
 /**
  * Packs gradients that travel together: consecutive gradients of one type, up to a number of bytes. A longer gradient
@@ -23,8 +24,8 @@ public final class Buckets {
     private final Processes processes;
     private final long limit;
     /**
-     * The buffers by the index of their bucket in a step. They grow to the greatest need and are reused in each
-     * step.
+     * The buffers by the index of their bucket and replica in a step. They grow to the greatest need and are reused in
+     * each step.
      */
     private final List<MemorySegment> buffers = new ArrayList<>();
 
@@ -57,17 +58,46 @@ public final class Buckets {
          * must be summed.
          */
         void send(int index) {
-            DataType type = slots.getFirst().type();
-            List<HostArray> arrays = slots.stream()
-                    .map(slot -> HostArray.of(slot.gradients().getFirst()))
+            gradients = gathered(0, index);
+            event.begin();
+            averaged = processes.average(gradients.memory(), count(), type()).whenComplete((_, _) -> event.end());
+        }
+
+        /**
+         * Starts a reproducible sum of the gradients of all replicas of all processes. All slots must have been added.
+         *
+         * @param contributions the number of replicas of all processes
+         * @param divisor by which the sums are divided
+         */
+        void sendEach(int index, int contributions, int divisor) {
+            int replicas = slots.getFirst().gradients().size();
+            List<Packed> each = IntStream.range(0, replicas)
+                    .mapToObj(replica -> gathered(replica, index * replicas + replica))
                     .toList();
-            gradients =
-                    new Packed(arrays, arrays.size() == 1 ? arrays.getFirst().memory() : buffer(index, bytes));
-            gradients.gather();
+            gradients = each.getFirst();
             event.begin();
             averaged = processes
-                    .average(gradients.memory(), bytes / type.bytes(), type)
+                    .sum(each.stream().map(Packed::memory).toList(), count(), type(), contributions, divisor)
                     .whenComplete((_, _) -> event.end());
+        }
+
+        /** Returns the gradients of a replica in host memory. */
+        private Packed gathered(int replica, int buffer) {
+            List<HostArray> arrays = slots.stream()
+                    .map(slot -> HostArray.of(slot.gradients().get(replica)))
+                    .toList();
+            Packed packed =
+                    new Packed(arrays, arrays.size() == 1 ? arrays.getFirst().memory() : buffer(buffer, bytes));
+            packed.gather();
+            return packed;
+        }
+
+        private DataType type() {
+            return slots.getFirst().type();
+        }
+
+        private long count() {
+            return bytes / type().bytes();
         }
 
         /** Starts the exchange on the GPUs of the processes, where the gradients lie. */

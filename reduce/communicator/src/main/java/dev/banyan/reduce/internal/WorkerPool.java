@@ -220,7 +220,7 @@ public final class WorkerPool implements AutoCloseable {
         if (failure != null) {
             failure = null;
         }
-        state.set(STATE, (round() + 1 << ROUND_SHIFT) + OPEN);
+        state.set(STATE, ((round() + 1) << ROUND_SHIFT) + OPEN);
     }
 
     private long round() {

@@ -5,12 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
@@ -18,10 +19,7 @@ import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUfunction;
 import jcuda.driver.CUmemAccess_flags;
-import jcuda.driver.CUmemAllocationProp;
 import jcuda.driver.CUmemAllocationType;
-import jcuda.driver.CUmemGenericAllocationHandle;
-import jcuda.driver.CUmemLocation;
 import jcuda.driver.CUmemLocationType;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUpointer_attribute;
@@ -83,36 +81,57 @@ public final class EmulatedGpus {
      * @param granules mappings of 2 MiB each
      */
     public static CUdeviceptr mapped(int ordinal, int granules) {
-        CUdeviceptr pointer = new CUdeviceptr();
+        Reserved pointer = new Reserved();
         ok(JCudaDriver.cuMemAddressReserve(pointer, granules * GRANULE, 0, new CUdeviceptr(), 0));
-        CUmemAllocationProp properties = new CUmemAllocationProp();
-        properties.type = CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED;
-        properties.location = new CUmemLocation(CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, ordinal);
         for (int g = 0; g < granules; g++) {
-            CUmemGenericAllocationHandle memory = new CUmemGenericAllocationHandle();
-            ok(JCudaDriver.cuMemCreate(memory, GRANULE, properties, 0));
-            ok(JCudaDriver.cuMemMap(at(pointer, g * GRANULE), GRANULE, 0, memory, 0));
-            ok(JCudaDriver.cuMemRelease(memory));
+            long memory = create(ordinal);
+            ok(call("cuMemMap", pointer.address() + g * GRANULE, GRANULE, 0L, memory, 0L));
+            ok(call("cuMemRelease", memory));
         }
         open(pointer, granules, ordinal);
         return pointer;
     }
 
-    /** Opens mapped memory to a device. JCuda's binding of the function passes another location than it is given. */
-    @SuppressWarnings("restricted")
-    public static void open(CUdeviceptr pointer, int granules, int ordinal) {
-        MethodHandle setAccess = Linker.nativeLinker()
-                .downcallHandle(
-                        SymbolLookup.loaderLookup().find("cuMemSetAccess").orElseThrow(),
-                        FunctionDescriptor.of(
-                                ValueLayout.JAVA_INT,
-                                ValueLayout.JAVA_LONG,
-                                ValueLayout.JAVA_LONG,
-                                ValueLayout.ADDRESS,
-                                ValueLayout.JAVA_LONG));
-        long address = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer);
+    /** Returns a handle of new memory. JCuda's binding of the function does not clear what it does not set. */
+    private static long create(int ordinal) {
         try (Arena arena = Arena.ofConfined()) {
-            ok((int) setAccess.invokeExact(address, granules * GRANULE, access(ordinal, arena), 1L));
+            // CUmemAllocationProp: the type, that of handles, the location's type and number, and zeros.
+            MemorySegment properties = arena.allocateFrom(
+                    ValueLayout.JAVA_INT,
+                    CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED,
+                    0,
+                    CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE,
+                    ordinal,
+                    0,
+                    0,
+                    0,
+                    0);
+            MemorySegment created = arena.allocate(ValueLayout.JAVA_LONG);
+            ok(call("cuMemCreate", created, GRANULE, properties, 0L));
+            return created.get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    /** Opens mapped memory to a device. JCuda's binding of the function passes another location than it is given. */
+    public static void open(CUdeviceptr pointer, int granules, int ordinal) {
+        try (Arena arena = Arena.ofConfined()) {
+            long address = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pointer);
+            ok(call("cuMemSetAccess", address, granules * GRANULE, access(ordinal, arena), 1L));
+        }
+    }
+
+    /** Calls a function of the driver with numbers of 64 bits and addresses. */
+    @SuppressWarnings("restricted")
+    private static int call(String function, Object... arguments) {
+        MemoryLayout[] layouts = Arrays.stream(arguments)
+                .map(argument -> argument instanceof Long ? ValueLayout.JAVA_LONG : ValueLayout.ADDRESS)
+                .toArray(MemoryLayout[]::new);
+        try {
+            return (int) Linker.nativeLinker()
+                    .downcallHandle(
+                            SymbolLookup.loaderLookup().find(function).orElseThrow(),
+                            FunctionDescriptor.of(ValueLayout.JAVA_INT, layouts))
+                    .invokeWithArguments(arguments);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
@@ -184,5 +203,12 @@ public final class EmulatedGpus {
     public static ByteBuffer pinned(Pointer pointer, long bytes) {
         ok(JCudaDriver.cuMemAllocHost(pointer, bytes));
         return pointer.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());
+    }
+
+    /** Addresses that nothing is mapped at yet, of which the driver has no attribute. */
+    private static final class Reserved extends CUdeviceptr {
+        long address() {
+            return getNativePointer();
+        }
     }
 }

@@ -65,10 +65,11 @@ record JsonTree(Object value) {
     }
 
     JsonTree get(String key) {
-        if (!has(key)) {
+        Object found = object().get(key);
+        if (found == null) {
             throw new PlanInterpreter.Defect("key " + key + " is missing in " + object().keySet());
         }
-        return new JsonTree(object().get(key));
+        return new JsonTree(found);
     }
 
     String text(String key) {

@@ -31,7 +31,6 @@ final class PlanInterpreter {
     private static final long SCRATCH_BYTES = 64L << 20;
     private static final Set<String> DATA = Set.of("copy", "put", "re", "res", "rre", "rres");
 
-    private final JsonTree plan;
     private final List<JsonTree> gpus;
     private final int ranks;
     private final int root;
@@ -105,7 +104,6 @@ final class PlanInterpreter {
      * @param root the root of a broadcast
      */
     PlanInterpreter(JsonTree plan, long messageBytes, int root, long seed) {
-        this.plan = plan;
         this.root = root;
         gpus = plan.list("gpus");
         ranks = gpus.size();
@@ -157,9 +155,7 @@ final class PlanInterpreter {
             peers.add(flattened);
             arrived[rank] = new int[flattened.size()];
             memory[rank][0] = new long[inputChunks * cells];
-            memory[rank][1] = inPlace && !collective.equals("allgather") && !collective.equals("reducescatter")
-                    ? memory[rank][0]
-                    : new long[outputChunks * cells];
+            memory[rank][1] = hasOneBuffer() ? memory[rank][0] : new long[outputChunks * cells];
             memory[rank][2] = random.longs((long) scratchChunks * cells).toArray();
             List<Block> own = new ArrayList<>();
             for (JsonTree block : gpu.list("threadblocks")) {
@@ -233,8 +229,12 @@ final class PlanInterpreter {
         return more;
     }
 
+    private boolean hasOneBuffer() {
+        return inPlace && !collective.equals("allgather") && !collective.equals("reducescatter");
+    }
+
     private void begin(int rank) {
-        if (memory[rank][1] != memory[rank][0]) {
+        if (!hasOneBuffer()) {
             Arrays.setAll(memory[rank][1], cell -> random.nextLong());
         }
         for (int cell = 0; cell < memory[rank][0].length; cell++) {

@@ -116,7 +116,7 @@ class PlanReaderTest {
                     new PlanInterpreter(plan, seed % 2 == 0 ? least : least * (96 << 10) / 16, schedule.root(), seed)
                             .run(3);
                 } catch (PlanInterpreter.Defect defect) {
-                    if (!defect.getMessage().contains("message size")) {
+                    if (!String.valueOf(defect.getMessage()).contains("message size")) {
                         throw new AssertionError("mutation " + i + " of " + sample.label() + "\n" + text, defect);
                     }
                 }

@@ -88,7 +88,7 @@ public final class NcclCommunicators implements AutoCloseable {
         String what = "of rank " + rank;
         long count = operation.count();
         int type = operation.ncclType();
-        int op = operation.ncclOp();
+        int op = operation.ncclOp(handles.length);
         int root = operation.root();
         switch (operation.collective()) {
             case ALL_REDUCE ->

@@ -29,14 +29,16 @@ public record NcclOperation(Collective collective, int root, long count, DataTyp
         };
     }
 
-    /** {@code ncclRedOp_t}. */
-    int ncclOp() {
+    /**
+     * {@code ncclRedOp_t}. NCCL's mean of a single rank leaves out the last elements of some lengths; its sum does not.
+     */
+    int ncclOp(int ranks) {
         return switch (op) {
             case SUM -> 0;
             case PROD -> 1;
             case MAX -> 2;
             case MIN -> 3;
-            case AVG -> 4;
+            case AVG -> ranks == 1 ? 0 : 4;
         };
     }
 

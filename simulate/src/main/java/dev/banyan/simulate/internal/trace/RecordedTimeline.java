@@ -48,7 +48,11 @@ public final class RecordedTimeline {
                 .orElseThrow();
     }
 
-    /** @throws IOException if the file can't be written */
+    /**
+     * Writes the timeline to a file.
+     *
+     * @throws IOException if the file can't be written
+     */
     public void write(Path file) throws IOException {
         try (Writer writer = Files.newBufferedWriter(file);
                 TraceEvents events = new TraceEvents(writer, "ms")) {

@@ -14,6 +14,8 @@ import java.util.List;
 public record Setup(Fabric fabric, List<Integer> sizes, KeyCosts one) {
 
     /**
+     * Returns the clusters of a machine.
+     *
      * @throws IllegalArgumentException if one of the clusters can't be
      */
     public static Setup of(Machine machine, Profile profile, Fabric fabric, List<Integer> sizes) {

@@ -11,6 +11,7 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
 import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.machine.RelayChoice;
+import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.trees.bound.Bound;
@@ -64,8 +65,8 @@ public record Comparison(
     /**
      * One way to carry it; without figures where it refuses the machine.
      *
-     * @param ratio rate over bound; absent where it goes over links that the bound leaves out, faster than those
-     *     that it is about
+     * @param ratio rate over bound, where a switch adds up for kernels over the bound with reduction in switches;
+     *     absent where it goes over links that the bound leaves out, faster than those that it is about
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
      *     chain of steps that wait for each other; absent where a switch reduces
      * @param trees number of trees or rings, where it is known
@@ -144,6 +145,7 @@ public record Comparison(
         List<Row> rows = new ArrayList<>();
         trials.forEach(trial -> rows.add(Row.of(trial, bound.gbs())));
         List<Limit> beyond = Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound);
+        SwitchRate.of(network, bound).map(Comparison::inTheSwitch).ifPresent(rows::add);
         rows.add(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
@@ -169,6 +171,11 @@ public record Comparison(
                         .toList(),
                 chosen.machine().assumed(),
                 LinkRemarks.of(chosen.machine()));
+    }
+
+    private static Row inTheSwitch(SwitchRate rate) {
+        return new Row(
+                SwitchRate.NAME, rate.gbs().doubleValue(), rate.ratio(), null, null, null, null, null, rate.sentence());
     }
 
     /** NCCL as the simulator has it, beside ways that are rated by their links alone. */

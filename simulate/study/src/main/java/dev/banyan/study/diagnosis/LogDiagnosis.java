@@ -24,7 +24,11 @@ public record LogDiagnosis(String file, List<String> findings, List<Advice> wort
     /** Most pairs that a sentence names. */
     private static final int SHOWN = 6;
 
-    /** @param machine what NCCL ran on, with as many devices as the log has ranks; null if it is not known */
+    /**
+     * Diagnoses a log.
+     *
+     * @param machine what NCCL ran on, with as many devices as the log has ranks; null if it is not known
+     */
     public static LogDiagnosis of(NcclLog log, @Nullable Machine machine) {
         List<String> findings = new ArrayList<>();
         List<Advice> advice = new ArrayList<>();

@@ -186,7 +186,7 @@ public record SweepDiagnosis(
                         .orElseThrow();
                 findings.add("The machine is healthy: it does what can be expected"
                         + (setting.transport() == Transport.HOST ? " through the host's memory" : "") + ", and a "
-                        + (large() == compared ? "" : "large ") + "call takes at most "
+                        + (large().equals(compared) ? "" : "large ") + "call takes at most "
                         + Numbers.format("%.1f", Math.max(1, worst)) + " times as long as in the model of NCCL");
             }
         }
@@ -329,7 +329,7 @@ public record SweepDiagnosis(
         /** Adds the error of the model of NCCL. */
         private void model() {
             List<SweepComparison.Row> slow = large().rows().stream()
-                    .filter(row -> ratio(row) > (row == large().rows().getLast() ? EXPECTED : SLOW))
+                    .filter(row -> ratio(row) > (row.equals(large().rows().getLast()) ? EXPECTED : SLOW))
                     .toList();
             SweepComparison.Row last = large().rows().getLast();
             double ratio = ratio(last);

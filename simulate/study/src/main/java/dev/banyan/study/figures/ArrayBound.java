@@ -28,6 +28,8 @@ public record ArrayBound(List<Row> rows) {
             300_000_000L);
 
     /**
+     * Times of a step with one bound.
+     *
      * @param bound in elements
      * @param stepUs whole step
      * @param communicationUs all keys at once, and nothing else

@@ -27,6 +27,8 @@ public record InFlight(List<Row> rows) {
     private static final long LAST_BYTES = 64 << 20;
 
     /**
+     * The time of some push-pulls of one length.
+     *
      * @param inFlight number of push-pulls before the wait
      * @param us time until all are done
      */

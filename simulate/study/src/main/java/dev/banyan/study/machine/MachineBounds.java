@@ -9,6 +9,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -44,6 +45,8 @@ public record MachineBounds(
      * @param bound algbw, exact
      * @param certificate why
      * @param beyond greater limits, which count more; absent where the bound is what no schedule can exceed
+     * @param switchGBs algbw in GB/s at which the links are full where kernels let a switch add up; absent without one
+     * @param inTheSwitch the same for people
      */
     @JsonInclude(JsonInclude.Include.NON_EMPTY)
     public record Row(
@@ -54,10 +57,14 @@ public record MachineBounds(
             double busbwGBs,
             String bound,
             CertificateReport certificate,
-            List<Limit> beyond) {
+            List<Limit> beyond,
+            @Nullable Double switchGBs,
+            @JsonIgnore String inTheSwitch) {
         private static Row of(Collective collective, int root, ChosenMachine chosen, int[] relays, Network network) {
             Bound bound = Limit.bound(collective, network, root);
             double algbw = bound.gbs().doubleValue();
+            Optional<SwitchRate> reduced =
+                    collective == Collective.ALL_REDUCE ? SwitchRate.of(network, bound) : Optional.empty();
             return new Row(
                     collective.label(),
                     collective.hasRoot() ? root : null,
@@ -66,7 +73,9 @@ public record MachineBounds(
                     algbw * collective.busFactor(network.ranks()),
                     Numbers.exact(bound.gbs()),
                     CertificateReport.of(bound, network, collective),
-                    Limit.beyond(chosen, relays, network, collective, root, bound));
+                    Limit.beyond(chosen, relays, network, collective, root, bound),
+                    reduced.map(rate -> rate.gbs().doubleValue()).orElse(null),
+                    reduced.map(SwitchRate::sentence).orElse(""));
         }
     }
 

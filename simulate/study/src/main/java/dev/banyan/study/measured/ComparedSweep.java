@@ -37,10 +37,10 @@ public record ComparedSweep(
     /** Returns whether the constants of the model are of this class of machines, not of the nearest one alone. */
     public boolean isModelOfClass() {
         return !Profiles.of(setting.machine()).equals(profile)
-                || Profiles.isOfClass(setting.machine())
+                || (Profiles.isOfClass(setting.machine())
                         && run.models().stream()
                                 .flatMap(model -> GpuProduct.of(model).stream())
-                                .allMatch(product -> Profiles.isOfClass(setting.machine(), product.sm()));
+                                .allMatch(product -> Profiles.isOfClass(setting.machine(), product.sm())));
     }
 
     /** The rows of 64 KiB and more; all rows where there is none. */

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
@@ -25,9 +24,9 @@ public final class CallTimes {
     private final SimulatedCosts costs;
     private final List<PlannedSchedule> calls;
     /** By plan: the program that it runs as, if it does. */
-    private final Map<PlannedSchedule, Optional<ProgramLayout>> programs = new IdentityHashMap<>();
+    private final IdentityHashMap<PlannedSchedule, Optional<ProgramLayout>> programs = new IdentityHashMap<>();
 
-    private final Map<PlannedSchedule, Double> kernelUs = new IdentityHashMap<>();
+    private final IdentityHashMap<PlannedSchedule, Double> kernelUs = new IdentityHashMap<>();
 
     /** @param calls at least one, in their order; the time of a plan that occurs several times is predicted once */
     public CallTimes(SimulatedCosts costs, List<PlannedSchedule> calls) {

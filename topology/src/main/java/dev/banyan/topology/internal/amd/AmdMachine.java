@@ -104,7 +104,7 @@ final class AmdMachine {
         RefusedPairs refused = new RefusedPairs(types.size());
         for (int a = 0; a < types.size(); a++) {
             for (int b = 0; b < types.size(); b++) {
-                boolean no = access == null || access.size() != types.size()
+                boolean no = (access == null || access.size() != types.size())
                         ? stated.peerAccess() == StatedSpeeds.PeerAccess.NO
                         : REFUSED.matcher(access.cell(a, b)).matches();
                 if (no) {

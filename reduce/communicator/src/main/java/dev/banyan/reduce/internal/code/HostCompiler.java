@@ -122,6 +122,7 @@ public final class HostCompiler {
         MemorySegment[] buffers = new MemorySegment[2 * schedule.ranks()];
         long[] addresses = new long[buffers.length];
         List<Frame> frames = new ArrayList<>();
+        @SuppressWarnings("MustBeClosedChecker") // The program closes it.
         Arena scratch = Arena.ofShared();
         try {
             for (int f = 0; f <= helpers; f++) {

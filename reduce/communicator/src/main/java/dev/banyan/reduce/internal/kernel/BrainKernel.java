@@ -25,6 +25,7 @@ final class BrainKernel extends Kernel {
     private static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
     private static final int LANES = PAIRS.length();
     private static final int UPPER = 0xffff0000;
+    private static final boolean EXTREME = VectorLanes.isExtreme(SPEC.type(), SPEC.op());
 
     private final float[] even;
     private final float[] odd;
@@ -124,7 +125,7 @@ final class BrainKernel extends Kernel {
             VectorMask<Integer> nan = value.test(VectorOperators.IS_NAN).cast(PAIRS);
             bits.add(odd)
                     .add(0x7fff)
-                    .blend(bits.or(0x400000), nan)
+                    .blend(EXTREME ? bits.broadcast(Integer.MAX_VALUE) : bits.or(0x400000), nan)
                     .reinterpretAsFloats()
                     .intoArray(values, i);
         }

@@ -6,7 +6,8 @@ import java.lang.foreign.MemorySegment;
  * Combines blocks of elements of one type by one operation. An instance may have temporary arrays of
  * its own and serves one thread at a time.
  *
- * <p>All kernels of a type and an operation give the same bits, except for the payload of a NaN.
+ * <p>All kernels of a type and an operation give the same bits, except for the payload of a NaN
+ * that is a sum or a product.
  */
 public abstract class Kernel {
     /**

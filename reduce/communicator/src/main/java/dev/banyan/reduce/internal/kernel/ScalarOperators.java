@@ -6,7 +6,10 @@ import java.util.function.DoubleBinaryOperator;
 import java.util.function.IntBinaryOperator;
 import java.util.function.LongBinaryOperator;
 
-/** The operations on single elements. AVG is its sum. */
+/**
+ * The operations on single elements. AVG is its sum. The least and the greatest float are NaN if one is NaN, with all
+ * bits set but the sign, so that the order of ranks decides nothing; -0 is less than +0.
+ */
 public final class ScalarOperators {
     private ScalarOperators() {}
 
@@ -14,8 +17,8 @@ public final class ScalarOperators {
         return switch (op) {
             case SUM, AVG -> Float::sum;
             case PROD -> (a, b) -> a * b;
-            case MIN -> Math::min;
-            case MAX -> Math::max;
+            case MIN -> (a, b) -> oneNan(Math.min(a, b));
+            case MAX -> (a, b) -> oneNan(Math.max(a, b));
         };
     }
 
@@ -23,9 +26,17 @@ public final class ScalarOperators {
         return switch (op) {
             case SUM, AVG -> Double::sum;
             case PROD -> (a, b) -> a * b;
-            case MIN -> Math::min;
-            case MAX -> Math::max;
+            case MIN -> (a, b) -> oneNan(Math.min(a, b));
+            case MAX -> (a, b) -> oneNan(Math.max(a, b));
         };
+    }
+
+    private static float oneNan(float value) {
+        return Float.isNaN(value) ? Float.intBitsToFloat(Integer.MAX_VALUE) : value;
+    }
+
+    private static double oneNan(double value) {
+        return Double.isNaN(value) ? Double.longBitsToDouble(Long.MAX_VALUE) : value;
     }
 
     public static IntBinaryOperator ints(ReduceOp op) {

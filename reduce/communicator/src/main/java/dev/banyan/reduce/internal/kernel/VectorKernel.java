@@ -19,6 +19,8 @@ final class VectorKernel extends Kernel {
     private static final KernelSpec SPEC = KernelTemplates.specOf(MethodHandles.lookup());
     private static final VectorSpecies<Object> LANES = VectorLanes.species(SPEC.type());
     private static final VectorOperators.Associative OP = VectorLanes.operator(SPEC.type(), SPEC.op());
+    private static final boolean EXTREME = VectorLanes.isExtreme(SPEC.type(), SPEC.op());
+    private static final Vector<Object> NAN = EXTREME ? VectorLanes.nan(SPEC.type()) : LANES.zero();
     private static final int VECTOR = LANES.vectorByteSize();
 
     private final Kernel rest;
@@ -77,25 +79,29 @@ final class VectorKernel extends Kernel {
 
     private static void two(long target, long a, long b, int bytes) {
         for (int i = 0; i < bytes; i += VECTOR) {
-            store(load(a + i).lanewise(OP, load(b + i)), target + i);
+            store(result(load(a + i).lanewise(OP, load(b + i))), target + i);
         }
     }
 
     private static void three(long target, long a, long b, long c, int bytes) {
         for (int i = 0; i < bytes; i += VECTOR) {
-            store(load(a + i).lanewise(OP, load(b + i)).lanewise(OP, load(c + i)), target + i);
+            store(result(load(a + i).lanewise(OP, load(b + i)).lanewise(OP, load(c + i))), target + i);
         }
     }
 
     private static void four(long target, long a, long b, long c, long d, int bytes) {
         for (int i = 0; i < bytes; i += VECTOR) {
             store(
-                    load(a + i)
+                    result(load(a + i)
                             .lanewise(OP, load(b + i))
                             .lanewise(OP, load(c + i))
-                            .lanewise(OP, load(d + i)),
+                            .lanewise(OP, load(d + i))),
                     target + i);
         }
+    }
+
+    private static Vector<Object> result(Vector<Object> combined) {
+        return EXTREME ? combined.blend(NAN, combined.test(VectorOperators.IS_NAN)) : combined;
     }
 
     private static void divide(long target, int divisor, int bytes) {

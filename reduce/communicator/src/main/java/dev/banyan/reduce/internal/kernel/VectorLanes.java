@@ -62,6 +62,20 @@ public final class VectorLanes {
         };
     }
 
+    /** Returns whether an operation takes the least or the greatest float. */
+    public static boolean isExtreme(DataType type, ReduceOp op) {
+        return type.isFloating() && (op == ReduceOp.MIN || op == ReduceOp.MAX);
+    }
+
+    /** Returns a vector of the NaN that {@link ScalarOperators} gives, of F32 or F64. */
+    public static Vector<Object> nan(DataType type) {
+        return untyped(
+                type == DataType.F64
+                        ? LongVector.broadcast(LongVector.SPECIES_PREFERRED, Long.MAX_VALUE)
+                                .reinterpretAsDoubles()
+                        : ints(Integer.MAX_VALUE).reinterpretAsFloats());
+    }
+
     /** Returns the address of bytes of a segment, which must contain them all; its owner keeps it open. */
     public static long address(MemorySegment segment, long offset, int bytes) {
         Objects.checkFromIndexSize(offset, bytes, segment.byteSize());

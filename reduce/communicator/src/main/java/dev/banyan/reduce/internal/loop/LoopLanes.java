@@ -17,7 +17,7 @@ import jdk.incubator.vector.VectorSpecies;
  * compiler of the loop inlines it: see {@link LoopGenerator}. Needs the module jdk.incubator.vector; it must not be
  * touched where that is missing.
  */
-public sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes {
+public sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes, ExtremeLanes {
     /**
      * Returns the vectors of a type.
      *
@@ -25,9 +25,8 @@ public sealed interface LoopLanes permits PlainLanes, BrainLanes, OrderedLanes {
      * @param op how values are combined; not AVG
      */
     static LoopLanes of(DataType type, ReduceOp op) {
-        boolean ordered = op == ReduceOp.MIN || op == ReduceOp.MAX;
-        if (ordered && (type == DataType.F16 || type == DataType.BF16)) {
-            return OrderedLanes.of(type, op == ReduceOp.MAX);
+        if (VectorLanes.isExtreme(type, op)) {
+            return type.bytes() == Short.BYTES ? OrderedLanes.of(type, op == ReduceOp.MAX) : ExtremeLanes.of(type);
         }
         return type == DataType.BF16 ? new BrainLanes() : new PlainLanes(VectorLanes.species(type));
     }

@@ -10,7 +10,7 @@ import jdk.incubator.vector.VectorSpecies;
 /**
  * 16-bit floats of which the least or the greatest is taken, as integers in the order of the floats: negative ones have
  * all bits but the sign inverted. Minus zero is less than zero. NaN is an integer beyond all others, whatever its sign
- * and payload are.
+ * and payload are, and becomes the NaN of {@link dev.banyan.reduce.internal.kernel.ScalarOperators}.
  *
  * @param infinity the bits of the infinity
  * @param nan the integer of NaN: the greatest one, or the least one if the least float is taken
@@ -43,7 +43,8 @@ record OrderedLanes(ShortVector infinity, ShortVector nan) implements LoopLanes 
 
     @Override
     public Vector<Object> pack(Vector<Object> values) {
-        return VectorLanes.untyped(ordered((ShortVector) (Vector<?>) values));
+        ShortVector integers = (ShortVector) (Vector<?>) values;
+        return VectorLanes.untyped(ordered(integers).blend(MAGNITUDE, integers.compare(VectorOperators.EQ, nan)));
     }
 
     /** Converts bits of floats to integers in their order, and back. */

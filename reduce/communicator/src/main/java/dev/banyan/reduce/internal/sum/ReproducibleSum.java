@@ -72,14 +72,28 @@ public final class ReproducibleSum {
      * @param isMean whether sums are divided by that number
      */
     public ReproducibleSum(DataType type, int contributions, boolean isMean) {
+        this(type, contributions, isMean ? contributions : 1);
+    }
+
+    /**
+     * Sums numbers of a type and divides the sums.
+     *
+     * @param contributions how many numbers each sum has, 1 to {@link #MOST_CONTRIBUTIONS}
+     * @param divisor by which sums are divided before they are rounded, 1 to the number of contributions
+     */
+    public ReproducibleSum(DataType type, int contributions, int divisor) {
         if (!type.isFloating() || contributions < 1 || contributions > MOST_CONTRIBUTIONS) {
             throw new IllegalArgumentException("reproducible sums of " + contributions + " numbers of " + type
                     + "; give floats, and 1 to " + MOST_CONTRIBUTIONS + " of them");
         }
+        if (divisor < 1 || divisor > contributions) {
+            throw new IllegalArgumentException("sums of " + contributions + " numbers divided by " + divisor
+                    + "; give a divisor from 1 to the number of numbers");
+        }
         this.type = type;
         this.contributions = contributions;
         isWide = type.sumIntegers(contributions) == DataType.I64;
-        divisor = isMean ? contributions : 1;
+        this.divisor = divisor;
         guard = Integer.SIZE - Integer.numberOfLeadingZeros(contributions - 1);
         precision = switch (type) {
             case F64 -> 53;
@@ -127,7 +141,7 @@ public final class ReproducibleSum {
         return isWide ? DataType.I64 : DataType.I32;
     }
 
-    /** Returns the number by which sums are divided: 1, or the number of contributions for a mean. */
+    /** Returns the number by which sums are divided. */
     public int divisor() {
         return divisor;
     }

@@ -63,7 +63,7 @@ public final class SumBlock {
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
     private final @Nullable VectorSums vectors;
-    /** The floats of a block of 16-bit inputs that vectors sum, in memory of the garbage collector. */
+    /** The floats of a block of F16 that vectors sum, in memory of the garbage collector. */
     private final MemorySegment[] wideInputs;
 
     private final long[] sources;
@@ -85,7 +85,7 @@ public final class SumBlock {
         }
         vectors = vectors();
         wideInputs = Stream.generate(() -> Arena.ofAuto().allocate((long) LENGTH * Float.BYTES, 64))
-                .limit(vectors != null && type.bytes() == Short.BYTES ? sum.contributions() : 0)
+                .limit(vectors != null && type == DataType.F16 ? sum.contributions() : 0)
                 .toArray(MemorySegment[]::new);
         sources = new long[sum.contributions()];
         targets = new long[sum.contributions()];
@@ -100,7 +100,10 @@ public final class SumBlock {
             return Integer.bitCount(sum.divisor()) == 1 ? new DoubleSums(sum) : null;
         }
         // A quotient that is rounded to a float cannot be rounded again.
-        return isNarrow && (type == DataType.F32 || Integer.bitCount(sum.divisor()) == 1) ? new FloatSums(sum) : null;
+        if (!isNarrow || (type != DataType.F32 && Integer.bitCount(sum.divisor()) > 1)) {
+            return null;
+        }
+        return type == DataType.BF16 ? new BrainSums(sum) : new FloatSums(sum);
     }
 
     /**
@@ -140,19 +143,13 @@ public final class SumBlock {
         }
     }
 
-    /** Sums 16-bit numbers as floats, and returns how many. */
+    /** Sums F16 as floats, and returns how many. */
     private int sumWidened(
             VectorSums floats, MemorySegment[] inputs, long offset, MemorySegment[] outputs, long to, int count) {
         elements = count;
         for (int i = 0; i < inputs.length; i++) {
-            if (type == DataType.BF16) {
-                MemorySegment.copy(inputs[i], JAVA_SHORT_UNALIGNED, offset, bits, 0, count);
-                shift(bits, codes, count);
-                MemorySegment.copy(codes, 0, wideInputs[i], JAVA_INT_UNALIGNED, 0, count);
-            } else {
-                widen(inputs[i], offset);
-                MemorySegment.copy(values, 0, wideInputs[i], JAVA_FLOAT_UNALIGNED, 0, count);
-            }
+            widen(inputs[i], offset);
+            MemorySegment.copy(values, 0, wideInputs[i], JAVA_FLOAT_UNALIGNED, 0, count);
             sources[i] = wideInputs[i].address();
         }
         int done = floats.sum(sources, new long[] {wideInputs[0].address()}, count);
@@ -163,13 +160,6 @@ public final class SumBlock {
             store(output, to);
         }
         return done;
-    }
-
-    /** Makes the bits of floats of brain floats. The JIT vectorises this loop, but none that writes floats. */
-    private static void shift(short[] bits, int[] floats, int count) {
-        for (int i = 0; i < count; i++) {
-            floats[i] = bits[i] << Short.SIZE;
-        }
     }
 
     /** Rounds floats to 16 bits. */

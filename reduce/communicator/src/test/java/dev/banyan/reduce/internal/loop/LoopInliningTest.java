@@ -68,6 +68,7 @@ class LoopInliningTest {
         shapes.add(new LoopShape(DataType.BF16, ReduceOp.SUM, sum, inputs, false, 1, true));
         shapes.add(new LoopShape(DataType.BF16, ReduceOp.MAX, sum, inputs, true, 0, false));
         shapes.add(new LoopShape(DataType.F16, ReduceOp.MIN, sum, inputs, true, 0, false));
+        shapes.add(new LoopShape(DataType.F64, ReduceOp.MIN, sum, inputs, true, 0, false));
         shapes.add(new LoopShape(DataType.F32, ReduceOp.SUM, sum, inputs, true, 0, false));
         shapes.add(mean(DataType.F32, inputs));
         shapes.add(mean(DataType.F64, inputs));

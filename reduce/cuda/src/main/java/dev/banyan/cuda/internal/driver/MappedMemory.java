@@ -7,10 +7,7 @@ import java.util.List;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUmemAccess_flags;
-import jcuda.driver.CUmemAllocationProp;
 import jcuda.driver.CUmemAllocationType;
-import jcuda.driver.CUmemGenericAllocationHandle;
-import jcuda.driver.CUmemLocation;
 import jcuda.driver.CUmemLocationType;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
@@ -38,17 +35,13 @@ public final class MappedMemory {
         bytes = Math.ceilDiv(least, GRANULE) * GRANULE;
         owner.enter();
         String where = " of " + bytes + " bytes for device programs on device " + owner.ordinal();
-        CUmemAllocationProp properties = new CUmemAllocationProp();
-        properties.type = CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED;
-        properties.location = new CUmemLocation(CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, owner.ordinal());
-        CUmemGenericAllocationHandle memory = new CUmemGenericAllocationHandle();
-        Cuda.check(JCudaDriver.cuMemCreate(memory, bytes, properties, 0), "cuMemCreate" + where);
+        long memory = create(owner, bytes, where);
         boolean isMapped = false;
         try {
             Cuda.check(
                     JCudaDriver.cuMemAddressReserve(address, bytes, 0, new CUdeviceptr(), 0),
                     "cuMemAddressReserve" + where);
-            Cuda.check(JCudaDriver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap" + where);
+            Cuda.check(DriverCalls.call("cuMemMap", address.value(), bytes, 0L, memory, 0L), "cuMemMap" + where);
             isMapped = true;
             Cuda.check(setAccess(address.value(), bytes, viewers), "cuMemSetAccess" + where);
         } catch (Throwable e) {
@@ -61,7 +54,24 @@ public final class MappedMemory {
             throw e;
         } finally {
             // The mapping keeps the memory.
-            JCudaDriver.cuMemRelease(memory);
+            int _ = DriverCalls.call("cuMemRelease", memory);
+        }
+    }
+
+    /**
+     * Returns a handle of new memory. JCuda's binding of the function does not clear what it does not set, which the
+     * driver refuses.
+     */
+    private static long create(CudaDevice owner, long bytes, String where) {
+        try (Arena arena = Arena.ofConfined()) {
+            // CUmemAllocationProp: the type, that of handles, the location's type and number, and zeros.
+            MemorySegment properties = arena.allocate(32, Long.BYTES);
+            properties.setAtIndex(ValueLayout.JAVA_INT, 0, CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED);
+            properties.setAtIndex(ValueLayout.JAVA_INT, 2, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
+            properties.setAtIndex(ValueLayout.JAVA_INT, 3, owner.ordinal());
+            MemorySegment created = arena.allocate(ValueLayout.JAVA_LONG);
+            Cuda.check(DriverCalls.call("cuMemCreate", created, bytes, properties, 0L), "cuMemCreate" + where);
+            return created.get(ValueLayout.JAVA_LONG, 0);
         }
     }
 
@@ -81,17 +91,21 @@ public final class MappedMemory {
     /** Opens mapped addresses to devices. JCuda's binding of the function passes other locations than it is given. */
     static int setAccess(long address, long bytes, List<CudaDevice> viewers) {
         try (Arena arena = Arena.ofConfined()) {
-            // CUmemAccessDesc: the type and the number of the location, and the flags.
-            MemorySegment access = arena.allocate(ValueLayout.JAVA_INT, 3L * viewers.size());
-            for (int v = 0; v < viewers.size(); v++) {
-                access.setAtIndex(ValueLayout.JAVA_INT, 3L * v, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
-                access.setAtIndex(
-                        ValueLayout.JAVA_INT, 3L * v + 1, viewers.get(v).ordinal());
-                access.setAtIndex(
-                        ValueLayout.JAVA_INT, 3L * v + 2, CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-            }
-            return DriverCalls.call("cuMemSetAccess", address, bytes, access, (long) viewers.size());
+            List<Integer> ordinals = viewers.stream().map(CudaDevice::ordinal).toList();
+            return DriverCalls.call("cuMemSetAccess", address, bytes, access(arena, ordinals), (long) viewers.size());
         }
+    }
+
+    /** Returns a CUmemAccessDesc of each device that may read and write. */
+    static MemorySegment access(Arena arena, List<Integer> ordinals) {
+        // The type and the number of the location, and the flags.
+        MemorySegment access = arena.allocate(ValueLayout.JAVA_INT, 3L * ordinals.size());
+        for (int i = 0; i < ordinals.size(); i++) {
+            access.setAtIndex(ValueLayout.JAVA_INT, 3L * i, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
+            access.setAtIndex(ValueLayout.JAVA_INT, 3L * i + 1, ordinals.get(i));
+            access.setAtIndex(ValueLayout.JAVA_INT, 3L * i + 2, CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+        }
+        return access;
     }
 
     /** Frees the memory, which nothing uses any more, and returns the driver's result. */

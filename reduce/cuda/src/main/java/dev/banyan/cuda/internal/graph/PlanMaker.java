@@ -10,6 +10,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -30,7 +31,7 @@ public final class PlanMaker {
     /** Marks of plans that are closed, by their length. To free pinned memory the driver would wait for what runs. */
     private final Map<Long, Deque<HostBlock>> spareMarks = new HashMap<>();
 
-    /** @param bufferLimit greatest number of bytes of receive buffers on each device */
+    /** @param bufferLimit greatest number of bytes of receive buffers of each rank on its device */
     public PlanMaker(List<CudaDevice> ranks, PeerAccess peers, Moves moves, long bufferLimit) {
         this.ranks = ranks;
         this.peers = peers;
@@ -52,17 +53,18 @@ public final class PlanMaker {
         while (true) {
             List<Route> routes = new RouteCompiler(schedule, type, op, peers, fitting).routes();
             Layout layout = new Layout(routes, ranks, fitting.ring());
-            long most = layout.deviceBytes().values().stream()
-                    .mapToLong(Long::longValue)
+            long most = layout.deviceBytes().entrySet().stream()
+                    .filter(device -> device.getValue() > 0)
+                    .mapToLong(device -> Math.ceilDiv(
+                            2 * Blocks.rounded(device.getValue()), Collections.frequency(ranks, device.getKey())))
                     .max()
                     .orElse(0);
-            if (most == 0 || 2 * Blocks.rounded(most) <= bufferLimit) {
+            if (most <= bufferLimit) {
                 return plan(schedule, type, routes, layout, fitting.ring());
             }
             if (fitting.pieceBytes() <= Moves.LEAST_PIECE) {
                 throw new CudaException(schedule.collective().label() + " by " + schedule.algorithm() + " needs "
-                        + 2 * Blocks.rounded(most)
-                        + " bytes of receive buffers on a device, but BANYAN_BUFFER_LIMIT is "
+                        + most + " bytes of receive buffers for a rank, but BANYAN_BUFFER_LIMIT is "
                         + bufferLimit + "; raise it");
             }
             fitting = fitting.halved();

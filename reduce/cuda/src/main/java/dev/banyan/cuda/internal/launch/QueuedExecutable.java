@@ -74,7 +74,7 @@ public abstract class QueuedExecutable implements Executable {
         boolean _ = queue.each(this, Run::stop);
     }
 
-    /** Notes how long a run took, in ns. */
+    /** Notes how long a run took at least, in ns. */
     public final void took(long nanos) {
         lastNanos = nanos;
     }

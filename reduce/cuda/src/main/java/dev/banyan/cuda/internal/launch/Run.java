@@ -81,7 +81,7 @@ public abstract class Run {
     /** Returns how long the last run of the same executable took, in ns; 0 if there was none. */
     protected abstract long lastNanos();
 
-    /** Notes how long it took, in ns. */
+    /** Notes how long it took at least, in ns. */
     protected abstract void took(long nanos);
 
     /** Returns what is not done, if possible on a device. */

@@ -58,8 +58,8 @@ final class Runs {
 
     /** The time from which the timeout of the first run in flight counts. */
     private long firstSince;
-    /** The same by {@link System#nanoTime()}, whatever the clock is. */
-    private long firstBegun;
+    /** The time of the first run in flight by {@link System#nanoTime()}, whatever the clock is. */
+    private final BusyTime firstBusy = new BusyTime();
 
     /** The number of runs that were added. */
     private long started;
@@ -113,7 +113,7 @@ final class Runs {
             jobPeers.started(started);
             if (inFlight.isEmpty()) {
                 firstSince = clock.getAsLong();
-                firstBegun = System.nanoTime();
+                firstBusy.begin(System.nanoTime());
             }
             inFlight.add(run);
             changed.signalAll();
@@ -246,7 +246,7 @@ final class Runs {
         lock.lock();
         try {
             Run run = inFlight.peek();
-            return run == null ? 0 : Math.max(0, run.lastNanos() - (System.nanoTime() - firstBegun));
+            return run == null ? 0 : firstBusy.left(run.lastNanos(), System.nanoTime());
         } finally {
             lock.unlock();
         }
@@ -315,6 +315,7 @@ final class Runs {
                 ended = run.completion();
                 end(run);
             } else if (result == CUresult.CUDA_ERROR_NOT_READY) {
+                firstBusy.isBusy(System.nanoTime());
                 boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
                 RuntimeException lost = lost(run);
                 if (faults.isKnown(late)) {
@@ -349,9 +350,8 @@ final class Runs {
     private void end(Run run) {
         inFlight.remove();
         firstSince = clock.getAsLong();
-        long now = System.nanoTime();
-        run.took(now - firstBegun);
-        firstBegun = now;
+        run.took(firstBusy.known());
+        firstBusy.begin(System.nanoTime());
         run.recycle();
         changed.signalAll();
     }

@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.memory;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.MemoryPools;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Space;

@@ -103,12 +103,13 @@ public final class Ranks {
         return ranks.size() == 1 ? "rank " + ranks.getFirst() : "ranks " + ranks;
     }
 
+    /** Returns the number of ranks at a place. */
+    public int countAt(int place) {
+        return (int) IntStream.of(places).filter(each -> each == place).count();
+    }
+
     /** Returns the greatest number of ranks of a device. */
     public int mostRanksOfADevice() {
-        return IntStream.of(places)
-                .map(place ->
-                        (int) IntStream.of(places).filter(each -> each == place).count())
-                .max()
-                .orElseThrow();
+        return IntStream.of(places).map(this::countAt).max().orElseThrow();
     }
 }

@@ -60,7 +60,7 @@ final class ElementRuns {
         pool.give(run);
     }
 
-    /** Notes how long a run took, in ns. */
+    /** Notes how long a run took at least, in ns. */
     void took(long nanos) {
         lastNanos = nanos;
     }

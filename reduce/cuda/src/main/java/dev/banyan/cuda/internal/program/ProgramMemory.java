@@ -87,7 +87,7 @@ public final class ProgramMemory {
     /** Bytes of slots by place. */
     private final Map<Integer, Long> used = new HashMap<>();
 
-    /** @param limit greatest number of bytes of slots on each device */
+    /** @param limit greatest number of bytes of slots of each rank on its device */
     public ProgramMemory(Ranks ranks, ProgramPieces pieces, long limit) {
         this.ranks = ranks;
         this.pieces = pieces;
@@ -127,9 +127,11 @@ public final class ProgramMemory {
         List<Spot> spots = regions.computeIfAbsent(new Regions(place, form, bytes), _ -> new ArrayList<>());
         int missing = blocks - spots.size();
         if (missing > 0) {
-            if (used.getOrDefault(place, 0L) + missing * bytes > limit) {
-                throw new NoProgramException("slots of " + missing * bytes + " bytes on one device would be more than"
-                        + " BANYAN_BUFFER_LIMIT, " + limit + ", allows");
+            int here = ranks.countAt(place);
+            if ((used.getOrDefault(place, 0L) + missing * bytes) / here > limit) {
+                throw new NoProgramException("slots of " + missing * bytes + " bytes for " + here
+                        + " ranks of one device would be more than BANYAN_BUFFER_LIMIT, " + limit
+                        + " for each, allows");
             }
             Spot start = new Spot(
                     pieces.add(place, Math.max(pieces.leastBytes(), missing * bytes), form == ProgramLoop.Form.LINES),

@@ -126,12 +126,7 @@ public final class ProgramPlanner {
             List<ProgramPlan.Part> parts = new ArrayList<>();
             loops.of(devices).forEach((device, blocks) -> {
                 ProgramTable table = new ProgramTable(blocks);
-                parts.add(tables.part(
-                        device,
-                        table.bytes() + ProgramTable.READ_AHEAD,
-                        blocks.size(),
-                        table::at,
-                        device.function(kernel)));
+                parts.add(tables.part(device, table.bytes(), blocks.size(), table::at, device.function(kernel)));
             });
             return new ProgramPlan(
                     schedule.collective().label() + " by " + schedule.algorithm(),

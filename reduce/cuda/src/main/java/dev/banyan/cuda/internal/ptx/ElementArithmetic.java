@@ -102,7 +102,10 @@ final class ElementArithmetic {
         text.emit(operation + suffix + " " + accumulator + ", " + accumulator + ", " + value);
     }
 
-    /** Takes the extreme of floats by the order of bit patterns, in which -0 is less than 0; NaN if one is NaN. */
+    /**
+     * Takes the extreme of floats by the order of bit patterns, in which -0 is less than 0; if one is NaN, the NaN with
+     * all bits set but the sign, which is also what a conversion to 16 bits gives.
+     */
     private void extreme(String operation, String order, String accumulator, String value) {
         if (!floating) {
             plain(operation, accumulator, value);
@@ -112,7 +115,9 @@ final class ElementArithmetic {
                 PREDICATE, "setp." + order + (register == FLOAT ? ".s32" : ".s64"), key(accumulator), key(value));
         String chosen = text.emit(register, "selp." + suffix, accumulator, value, first);
         String unordered = text.emit(PREDICATE, "setp.nan." + suffix, accumulator, value);
-        String nan = text.emit(register, "add.rn." + suffix, accumulator, value);
+        String nan = register == FLOAT
+                ? text.emit(FLOAT, "mov.b32", text.emit(WORD, "mov.b32", "0x7fffffff"))
+                : text.emit(DOUBLE, "mov.b64", text.emit(LONG, "mov.b64", "0x7fffffffffffffff"));
         text.emit("selp." + suffix + " " + accumulator + ", " + nan + ", " + chosen + ", " + unordered);
     }
 

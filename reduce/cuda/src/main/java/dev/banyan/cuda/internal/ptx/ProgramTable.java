@@ -20,8 +20,10 @@ public record ProgramTable(List<List<ProgramLoop>> blocks) {
     static final int HEAD_BYTES = 32;
     static final int BLOCK_BYTES = 16;
 
-    /** Bytes that a warp reads from the begin of a record on, whatever its length. */
-    public static final int READ_AHEAD = 16 * 32;
+    /**
+     * Bytes that a warp reads from the begin of a record on, whatever its length. So many zeros follow the last one.
+     */
+    static final int READ_AHEAD = 16 * 32;
 
     public ProgramTable {
         blocks = blocks.stream().map(List::copyOf).toList();
@@ -32,7 +34,8 @@ public record ProgramTable(List<List<ProgramLoop>> blocks) {
                 + blocks.stream()
                         .flatMap(List::stream)
                         .mapToInt(ProgramLoop::bytes)
-                        .sum();
+                        .sum()
+                + READ_AHEAD;
     }
 
     private int firstRecord() {
@@ -54,6 +57,6 @@ public record ProgramTable(List<List<ProgramLoop>> blocks) {
             record += loops.stream().mapToInt(ProgramLoop::bytes).sum();
         }
         blocks.forEach(loops -> loops.forEach(loop -> loop.write(table)));
-        return table.flip();
+        return table.rewind();
     }
 }

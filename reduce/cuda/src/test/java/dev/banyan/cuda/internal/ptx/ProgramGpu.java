@@ -111,7 +111,7 @@ final class ProgramGpu {
     /** Puts a table into the image and returns its address. */
     long table(List<List<ProgramLoop>> blocks) {
         ProgramTable table = new ProgramTable(blocks);
-        long address = reserve(table.bytes() + ProgramTable.READ_AHEAD, 16);
+        long address = reserve(table.bytes(), 16);
         put(address).put(table.at(address, doneCounter));
         return address;
     }

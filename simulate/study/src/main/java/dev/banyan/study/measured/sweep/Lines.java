@@ -55,12 +55,20 @@ public record Lines(String source, List<String> lines) {
         return cells;
     }
 
-    /** @param line index, from 0 */
+    /**
+     * Returns an error at a place of a line.
+     *
+     * @param line index, from 0
+     */
     public InputException wrong(int line, int column, String problem) {
         return new InputException(source, line + 1, column, problem);
     }
 
-    /** @param line index, from 0 */
+    /**
+     * Returns the number that a word is.
+     *
+     * @param line index, from 0
+     */
     public double number(int line, Word word, String what) {
         if (!NUMBER.matcher(word.text()).matches()) {
             throw wrong(

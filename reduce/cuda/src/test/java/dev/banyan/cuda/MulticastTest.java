@@ -1,0 +1,231 @@
+package dev.banyan.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.internal.program.ProgramSizes;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Collectives that an emulated switch carries out for GPUs, by multicast addresses of their memory. */
+class MulticastTest {
+    private final CudaEmulator emulator = EmulatedProcess.begin();
+    private long interleaved;
+
+    @AfterEach
+    void nothingWentWrongUnseen() {
+        assertThat(emulator.problems()).isEmpty();
+        for (String kind : List.of("allocations", "backings", "multicasts", "reservations")) {
+            assertThat(emulator.count(kind)).as(kind).isZero();
+        }
+    }
+
+    private ExchangeGpus gpus(int ranks, AlgorithmChoice algorithm) {
+        return ExchangeGpus.of(emulator, ranks, algorithm, "multicast on");
+    }
+
+    private long multicasts() {
+        return emulator.count("kernels banyan_multicast");
+    }
+
+    /** The switch takes the types and operations that it knows; elements behind the last 16 bytes go without it. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 5})
+    void theSwitchCombinesAndCopies(int ranks) {
+        HostComparison comparison = HostComparison.exact(new SplittableRandom(ranks));
+        try (ExchangeGpus gpus = gpus(ranks, AlgorithmChoice.PACKING)) {
+            long calls = 0;
+            int turn = 0;
+            for (Collective collective :
+                    List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+                for (DataType type : DataType.values()) {
+                    for (ReduceOp op : collective.reduces() ? ReduceOp.values() : new ReduceOp[] {ReduceOp.SUM}) {
+                        boolean adds = op == ReduceOp.SUM || (op == ReduceOp.AVG && type == DataType.F32);
+                        boolean knows = switch (type) {
+                            case F32, F16, BF16 -> adds;
+                            case I32, I64 -> op == ReduceOp.SUM || op == ReduceOp.MIN || op == ReduceOp.MAX;
+                            case F64, I8, U8 -> false;
+                        };
+                        if (collective.reduces() && !knows) {
+                            continue;
+                        }
+                        // A share of each rank in whole words, of which the last ones have more or less.
+                        long count = new long[] {128, 512, 1024}[turn % 3] * ranks + turn % 2 * 3;
+                        count = collective == Collective.ALL_REDUCE ? count : count / 16 * 16;
+                        comparison.compare(gpus.host(), gpus.cuda(), collective, type, op, turn % 2 == 0, count, 0);
+                        calls++;
+                        turn++;
+                    }
+                }
+            }
+            assertThat(multicasts()).isEqualTo(calls * ranks);
+        }
+    }
+
+    /** All collectives, types and operations by each algorithm that makes exchanges. */
+    @Tag("soak")
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 6, 7, 8})
+    void everyKindOfCallGivesTheBitsOfTheHost(int ranks) {
+        HostComparison comparison = HostComparison.exact(new SplittableRandom(ranks));
+        for (AlgorithmChoice algorithm : RandomChoices.EXCHANGING_ALGORITHMS) {
+            EmulatedProcess.beginAnother(emulator);
+            try (ExchangeGpus gpus = gpus(ranks, algorithm)) {
+                comparison.compareKinds(gpus.host(), gpus.cuda(), gpus.cuda(), ranks);
+                assertThat(multicasts()).as("%s", algorithm).isPositive();
+            }
+        }
+    }
+
+    /** The kernels' parameters have no place for the multicast address beside those of 16 ranks. */
+    @Test
+    @Tag("soak")
+    void sixteenRanksDoWithoutTheSwitch() {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (ExchangeGpus gpus = gpus(16, AlgorithmChoice.PACKING)) {
+            comparison.compareKinds(gpus.host(), gpus.cuda(), gpus.cuda(), 0);
+            assertThat(multicasts()).isZero();
+            assertThat(emulator.count("kernels banyan_exchange")).isPositive();
+        }
+    }
+
+    /** Sizes around a word, a block's least share, lines, and memory that shares a mapping. */
+    @ParameterizedTest
+    @ValueSource(longs = {16, 2 * 8 << 10, 64 << 10, 1 << 20})
+    void sizesAroundThresholdsGiveTheBitsOfTheHost(long bytes) {
+        compareAround(bytes, 1);
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @ValueSource(longs = {16, 32, 512, 2 * 8 << 10, 4 * 8 << 10, 64 << 10, 1 << 20, 2 << 20, 32 << 20})
+    void sizesAndShiftsAroundThresholdsGiveTheBitsOfTheHost(long bytes) {
+        compareAround(bytes, bytes < 1 << 20 ? 17 : 2);
+    }
+
+    private void compareAround(long bytes, int shifts) {
+        HostComparison comparison = HostComparison.exact(new SplittableRandom(bytes));
+        for (DataType type : List.of(DataType.U8, DataType.BF16, DataType.F32)) {
+            long count = bytes / type.bytes();
+            for (long near : new long[] {count - 1, count, count + 1, count + 16}) {
+                EmulatedProcess.beginAnother(emulator);
+                emulator.tell("devices 2 switched", "capability all 9 0", "multicast on");
+                long calls = 0;
+                try (ExchangeGpus gpus =
+                        ExchangeGpus.of(2, AlgorithmChoice.PACKING, ProgramSizes.DEFAULT, FaultClock.STOPPED)) {
+                    for (long shift = 0; shift < shifts; shift += type.bytes()) {
+                        boolean inPlace = near % 2 == 0;
+                        comparison.compare(
+                                gpus.host(),
+                                gpus.cuda(),
+                                Collective.ALL_REDUCE,
+                                type,
+                                ReduceOp.SUM,
+                                inPlace,
+                                near,
+                                shift);
+                        calls += near * type.bytes() > 64 << 10 && shift % 16 == 0 && type != DataType.U8 ? 1 : 0;
+                    }
+                    assertThat(multicasts()).isEqualTo(2 * calls);
+                }
+            }
+        }
+    }
+
+    /** A kernel of any GPU's own takes what the switch does not. */
+    @Test
+    void otherCallsDoWithoutTheSwitch() {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (ExchangeGpus gpus = gpus(4, AlgorithmChoice.PACKING)) {
+            Communicator host = gpus.host();
+            Communicator cuda = gpus.cuda();
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F64, ReduceOp.SUM, false, 1000, 0);
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F16, ReduceOp.AVG, false, 1000, 0);
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.U8, ReduceOp.MAX, true, 1000, 0);
+            // Buffers that begin elsewhere.
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.I32, ReduceOp.SUM, false, 1000, 4);
+            assertThat(multicasts()).isZero();
+            // Buffers in other places of the GPUs.
+            List<MemorySegment> buffers = new ArrayList<>(IntStream.range(0, 4)
+                    .mapToObj(rank -> cuda.allocate(rank, 4000))
+                    .toList());
+            buffers.set(2, cuda.allocate(2, 4000));
+            cuda.run(CollectiveCall.allReduce(buffers, 1000, DataType.F32, ReduceOp.SUM));
+            assertThat(multicasts()).isZero();
+            assertThat(emulator.count("kernels banyan_exchange")).isEqualTo(5 * 4);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"multicast none", "multicast unready"})
+    void aSwitchThatCannotAddIsNoError(String command) {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (ExchangeGpus gpus = ExchangeGpus.of(emulator, 3, AlgorithmChoice.PACKING, command)) {
+            comparison.compare(
+                    gpus.host(), gpus.cuda(), Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, false, 1000, 0);
+            assertThat(emulator.count("kernels banyan_exchange")).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void multicastsHaveNoRace() {
+        interleave(0, 10);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(value = 2, unit = TimeUnit.HOURS)
+    void tenThousandMulticastsHaveNoRace() {
+        interleave(1000, 10_000);
+    }
+
+    private void interleave(long first, int calls) {
+        for (long seed = first; seed < first + calls; seed += 10) {
+            SplittableRandom random = new SplittableRandom(seed);
+            EmulatedProcess.beginAnother(emulator);
+            HostComparison comparison = HostComparison.exact(random);
+            AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
+            try (ExchangeGpus gpus = gpus(random.nextInt(2, 9), algorithm)) {
+                HostComparison between =
+                        comparison.in(new CallersStreams(emulator, gpus.cuda().size()));
+                for (int call = 0; call < 10; call++) {
+                    emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
+                    Collective collective = RandomChoices.any(List.of(Collective.values()), random);
+                    DataType type = RandomChoices.any(
+                            List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
+                    boolean whole = random.nextInt(4) > 0;
+                    between.compare(
+                            gpus.host(),
+                            gpus.cuda(),
+                            collective,
+                            type,
+                            ReduceOp.SUM,
+                            random.nextBoolean(),
+                            whole ? 16 * random.nextInt(1, 20) : random.nextInt(1, 320),
+                            random.nextInt(8) == 0 ? type.bytes() : 0);
+                    assertThat(emulator.problems()).as("seed %d", seed).isEmpty();
+                    assertThat(emulator.count("races")).as("seed %d", seed).isZero();
+                }
+                interleaved += multicasts();
+                emulator.tell("interleave 0");
+            }
+        }
+        assertThat(interleaved).isPositive();
+    }
+}

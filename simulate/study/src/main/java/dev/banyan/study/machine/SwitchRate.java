@@ -1,0 +1,80 @@
+package dev.banyan.study.machine;
+
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
+import dev.banyan.schedule.internal.algorithm.PackedAlgorithm;
+import dev.banyan.schedule.internal.program.DirectExchange;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.trees.bound.Bound;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LinkLoads;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * The rate of the allreduce that kernels let a switch add up and copy, which {@code auto} takes for long arrays of
+ * {@code Communicator.allocate}: that at which the busiest link is full, latencies apart.
+ *
+ * @param gbs algbw in GB/s
+ * @param limit what no allreduce exceeds where switches reduce
+ */
+public record SwitchRate(BigFraction gbs, Limit limit) {
+    /** What rows and lines call it. */
+    public static final String NAME = "packing in the switch";
+
+    /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
+    private static final int MOST_RANKS = 15;
+
+    /**
+     * Returns the rate of an allreduce; empty unless one switch that reduces joins all devices and carries more so.
+     *
+     * @param network of the devices
+     * @param forwarding the bound of an allreduce with switches that only forward
+     */
+    public static Optional<SwitchRate> of(Network network, Bound forwarding) {
+        int ranks = network.ranks();
+        boolean isJoined = network.switchesReduce()
+                && network.nodes() == ranks + 1
+                && ranks <= MOST_RANKS
+                && IntStream.range(0, ranks)
+                        .allMatch(rank -> network.arc(rank, ranks) >= 0 && network.arc(ranks, rank) >= 0);
+        return isJoined
+                ? Limit.reduced(network, Collective.ALL_REDUCE, forwarding).stream()
+                        .findFirst()
+                        .map(limit -> new SwitchRate(loads(network).rateGbs(), limit))
+                : Optional.empty();
+    }
+
+    private static LinkLoads loads(Network network) {
+        int ranks = network.ranks();
+        DirectExchange exchange = DirectExchange.of(new PackedAlgorithm(network)
+                        .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, ranks, 1, false, Long.MAX_VALUE)))
+                .orElseThrow();
+        LinkLoads loads = new LinkLoads(network);
+        for (DirectExchange.Share share : exchange.shares()) {
+            BigFraction part = BigFraction.of(share.bytes(), ranks);
+            if (!exchange.loadsFromAll(share) || !exchange.storesToAll(share)) {
+                throw new IllegalStateException("no share of all ranks: " + share);
+            }
+            for (int rank = 0; rank < ranks; rank++) {
+                loads.addHop(part, rank, ranks);
+                loads.addHop(part, ranks, rank);
+            }
+            loads.addHop(part, ranks, share.rank());
+            loads.addHop(part, share.rank(), ranks);
+        }
+        return loads;
+    }
+
+    /** Returns the share of the limit. */
+    public double ratio() {
+        return gbs.doubleValue() / limit.algbwGBs();
+    }
+
+    /** One line for people. */
+    public String sentence() {
+        return NAME + ", as auto does with long buffers of Communicator.allocate: " + Numbers.gbs(gbs) + ", "
+                + Numbers.format("%.3f", ratio()) + " of the bound (" + limit.counted() + ")";
+    }
+}
