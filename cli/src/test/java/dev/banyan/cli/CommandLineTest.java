@@ -165,6 +165,7 @@ class CommandLineTest {
         export --for rccl -m dgx-1v --nccl 2.27.5     | go with --for nccl
         export --for nccl -m mi300x8                  | write --for rccl
         export --for nccl -m dgx-1v -a ring           | go with --for mscclpp
+        export --for rccl -m dgx-1v --trees exact     | --trees goes with --for mscclpp; NCCL and RCCL take rings
         export --for mscclpp -m dgx-1v                | needs either --folder for a set of plans, or --algorithm
         export --for mscclpp -m dgx-1v -a ring --root 1 | --root goes with --collective broadcast
         export --for mscclpp -m dgx-1v -a ring --collective reduce | MSCCL++ takes plans for all_reduce
@@ -206,6 +207,8 @@ class CommandLineTest {
         bench -f 2 -i 8                               | exclude each other
         bench --rings 0                               | --rings is 0; it must be at least 1
         bench --rings 2 -a packing                    | --rings goes with -a ring
+        bench --rings 0 --processes 2                 | --rings is 0; it must be at least 1
+        tune --rings 0 --machine no/such/file         | --rings is 0; it must be at least 1
         predict --rings 2 -b 1M -e 1M                 | --rings goes with -a ring
         predict --trees exact -a packing              | --trees goes with -a single-tree or multi-tree
         compare --rings 0 -m dgx-1v                   | --rings is 0; it must be at least 1

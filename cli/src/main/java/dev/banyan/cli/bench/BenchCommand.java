@@ -270,7 +270,7 @@ public final class BenchCommand extends ReportCommand {
     }
 
     private void refuseNonsense(@Nullable Workload workload) {
-        sweep.refuseNonsense();
+        sweep.refuseNonsense(variants);
         repeated.refuseNonsense();
         Integer gpus = sweep.gpus();
         require(

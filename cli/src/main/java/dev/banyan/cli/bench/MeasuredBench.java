@@ -4,7 +4,6 @@ import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.workload.WorkloadBench;
 import dev.banyan.reduce.backend.NcclRequest;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -42,7 +41,7 @@ record MeasuredBench(RankSite site, RunArguments.Runs runs, Reporter reporter) {
 
     /** Returns why NCCL, if it is asked for, cannot run a collective. */
     private @Nullable String refusal(List<AlgorithmConfig> algorithms, NcclRequest request) {
-        return algorithms.contains(AlgorithmConfig.of(AlgorithmChoice.NCCL)) ? site.refusal(request) : null;
+        return Sweep.hasNccl(algorithms) ? site.refusal(request) : null;
     }
 
     private static void require(@Nullable String refusal) {

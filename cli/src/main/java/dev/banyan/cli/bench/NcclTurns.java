@@ -71,20 +71,20 @@ final class NcclTurns {
         FreeMemory.require(
                 Math.multiplyExact(2L * call.ranks(), bytes),
                 "give a smaller largest size with -e, or fewer devices with --devices");
-        List<AlgorithmConfig> ours = sweep.withoutNccl().algorithms();
+        Sweep ours = sweep.withoutNccl();
         List<Pair> pairs;
-        try (Arena arena = Arena.ofShared();
-                Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL))) {
+        try (Arena arena = Arena.ofShared()) {
             DeviceCalls calls = new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes), 0);
             DataType type = call.element().type();
             ReferenceCheck check = runs.checked()
                     ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
                     : null;
+            sweep.compile(runs.repeats(), site, calls);
             reporter.lines(header(call));
-            try (Rows<Pair> table =
-                    reporter.rows("bench", ours.size() * sweep.counts().size(), this::line)) {
-                for (AlgorithmConfig algorithm : ours) {
-                    table.title(ours.size() > 1 ? List.of("# algorithm: " + ChoiceText.name(algorithm)) : List.of());
+            try (Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL));
+                    Rows<Pair> table = reporter.rows("bench", ours.rows(), this::line)) {
+                for (AlgorithmConfig algorithm : ours.algorithms()) {
+                    table.title(ours.title(algorithm));
                     try (Communicator communicator = site.open(algorithm)) {
                         for (long count : sweep.counts()) {
                             if (table.isLast(measure(call, algorithm, communicator, nccl, count, calls, check))) {
@@ -174,7 +174,7 @@ final class NcclTurns {
         return Numbers.format(
                 "%12d  %12s  %10.2f  %10.2f  %6.2f  %8.2f  %8.2f  %8.2f  %6s",
                 ours.bytes(),
-                ours.algorithm().algorithm().label(),
+                ChoiceText.algorithm(ours.algorithm()),
                 ours.outOfPlace().medianUs(),
                 pair.nccl().outOfPlace().medianUs(),
                 pair.ratio(),

@@ -115,7 +115,7 @@ public final class PredictCommand extends ReportCommand {
     }
 
     private void refuseNonsense(@Nullable Workload workload) {
-        sweep.refuseNonsense();
+        sweep.refuseNonsense(variants);
         require(trace == null || !sweep.isSeveral(), "--trace shows one type and operation; name them with -d and -o");
         require(
                 !sweep.hasNccl() || (workload == null && trace == null),

@@ -139,9 +139,13 @@ public final class SelftestCommand extends ReportCommand {
         SumHashes hashes = new SumHashes(choices, line -> lines(List.of(line)));
         if (JobPlace.isGiven(config, System.getenv())) {
             require(
-                    algorithms == null && !forPrograms(),
-                    "one of several processes prints a hash of the algorithm auto; leave --algorithm and --format"
-                            + " out, or BANYAN_RANK");
+                    algorithms == null
+                            && !forPrograms()
+                            && !backend.isGiven()
+                            && !machine.isNamed()
+                            && machine.devices() == null,
+                    "With BANYAN_RANK set, selftest --reproducible prints only a hash by auto; leave out --algorithm,"
+                            + " --backend, --devices, --machine and --format, or unset BANYAN_RANK");
             out().println(hashes.join(JobPlace.find(config, System.getenv()).processes()));
             return;
         }

@@ -1,7 +1,13 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.DeviceCalls;
+import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.call.WarmUp;
+import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.reduce.CollectiveCall;
+import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.study.text.ChoiceText;
@@ -41,6 +47,11 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
 
     /** Returns whether NCCL is among the algorithms. */
     boolean hasNccl() {
+        return hasNccl(algorithms);
+    }
+
+    /** Returns whether NCCL is among algorithms. */
+    static boolean hasNccl(List<AlgorithmConfig> algorithms) {
         return algorithms.stream().anyMatch(Sweep::isNccl);
     }
 
@@ -57,10 +68,24 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
         return counts.getLast();
     }
 
-    /** Heading of an algorithm's rows, where there are several algorithms or its name alone does not say which it is. */
+    /** Returns the heading of an algorithm's rows; empty if there is one algorithm in its usual variant. */
     List<String> title(AlgorithmConfig algorithm) {
-        return algorithms.size() > 1 || algorithm.trees() != null
+        return algorithms.size() > 1 || !algorithm.equals(AlgorithmConfig.of(algorithm.algorithm()))
                 ? List.of("# algorithm: " + ChoiceText.name(algorithm))
                 : List.of();
+    }
+
+    /** Runs each algorithm at the smallest size until the JVM has compiled what all share, if runs are warmed up. */
+    void compile(Repeats repeats, RankSite site, DeviceCalls calls) {
+        if (repeats.warmups() == 0) {
+            return;
+        }
+        CollectiveCall smallest = calls.apart(call, counts.getFirst(), 0);
+        for (AlgorithmConfig algorithm : algorithms) {
+            try (Communicator communicator = site.open(algorithm)) {
+                communicator.prepare(smallest);
+                WarmUp.untilCompiled(() -> communicator.run(smallest), algorithms.size());
+            }
+        }
     }
 }

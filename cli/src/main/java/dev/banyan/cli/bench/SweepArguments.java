@@ -120,7 +120,8 @@ final class SweepArguments extends OptionGroup {
     }
 
     /** @throws picocli.CommandLine.ParameterException if the options make no sense together */
-    void refuseNonsense() {
+    void refuseNonsense(VariantOptions variants) {
+        listed(variants); // refuses variants that have no meaning
         require(factor == null || step == null, "-f and -i exclude each other");
         require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(step == null || step.bytes() > 0, "-i is 0; it must be at least 1");

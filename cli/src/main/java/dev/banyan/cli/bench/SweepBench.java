@@ -71,9 +71,7 @@ final class SweepBench {
             DeviceCalls calls = new DeviceCalls(first, second, 0);
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
-            if (runs.repeats().warmups() > 0) {
-                compile(sweep, calls);
-            }
+            sweep.compile(runs.repeats(), site, calls);
             reporter.lines(NcclTable.MEASURED.header());
             try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
                 for (AlgorithmConfig algorithm : sweep.algorithms()) {
@@ -98,18 +96,6 @@ final class SweepBench {
         reporter.result(rows.stream().map(Row::json).toList());
         reporter.draw(site.place(), rows, null);
         return rows.stream().mapToLong(Row::wrong).sum();
-    }
-
-    /** Runs each algorithm at the smallest size until the JVM has compiled what all share. */
-    private void compile(Sweep sweep, DeviceCalls calls) {
-        CollectiveCall smallest = calls.apart(sweep.call(), sweep.counts().getFirst(), 0);
-        for (AlgorithmConfig algorithm : sweep.algorithms()) {
-            try (Communicator communicator = site.open(algorithm)) {
-                communicator.prepare(smallest);
-                WarmUp.untilCompiled(
-                        () -> communicator.run(smallest), sweep.algorithms().size());
-            }
-        }
     }
 
     /** Measures one size, and checks it where there is a reference. */

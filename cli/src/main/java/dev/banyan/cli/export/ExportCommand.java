@@ -133,6 +133,9 @@ public final class ExportCommand extends Subcommand {
                         || (algorithm == null && collective == null && root == null && folder == null && !outOfPlace),
                 "--algorithm, --collective, --root, --out-of-place and --folder go with --for mscclpp");
         require(
+                target == Target.mscclpp || !variants.namesTrees(),
+                "--trees goes with --for mscclpp; NCCL and RCCL take rings, which --rings limits");
+        require(
                 target != Target.mscclpp || (algorithm == null) != (folder == null),
                 "--for mscclpp needs either --folder for a set of plans, or --algorithm for one");
         require(folder == null || output == null, "--folder and --output exclude each other");

@@ -38,19 +38,28 @@ public final class VariantOptions extends OptionGroup {
     }
 
     /**
-     * Returns the variants that the user asks for, or else the configuration.
+     * Returns the variants that the user asks for, or else those of the configuration.
      *
      * @param algorithms the algorithms that run
      * @throws ParameterException if an option has no meaning for them
      */
     public Variants of(Collection<AlgorithmChoice> algorithms) {
+        Variants named = named(algorithms);
+        return new Variants(Objects.requireNonNullElse(trees, TreeGenerator.of(Config.load())), named.rings());
+    }
+
+    /**
+     * Returns the variants that the user asks for; the generator stays open if none is named.
+     *
+     * @param algorithms the algorithms that run
+     * @throws ParameterException if an option has no meaning for them
+     */
+    public Variants named(Collection<AlgorithmChoice> algorithms) {
         require(rings == null || rings > 0, "--rings is " + rings + "; it must be at least 1");
         require(rings == null || algorithms.contains(AlgorithmChoice.RING), "--rings goes with -a ring");
         require(
                 trees == null || algorithms.stream().anyMatch(AlgorithmChoice::generatesTrees),
                 "--trees goes with -a single-tree or multi-tree");
-        Variants usual = Variants.of(Config.load());
-        return new Variants(
-                Objects.requireNonNullElse(trees, usual.trees()), Objects.requireNonNullElse(rings, usual.rings()));
+        return new Variants(trees, Objects.requireNonNullElse(rings, Integer.MAX_VALUE));
     }
 }

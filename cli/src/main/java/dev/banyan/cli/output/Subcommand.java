@@ -73,7 +73,9 @@ public abstract class Subcommand implements Runnable {
         String name = Algorithms.REPRODUCIBLE.name();
         if (Config.load().get(Algorithms.REPRODUCIBLE)) {
             remarkAside(
-                    name + "=1 changes no figure here: they are of plain sums; predict prices the others", List.of());
+                    name + "=1 has no effect here: these times are of plain sums; 'banyan predict' prices"
+                            + " reproducible ones",
+                    List.of());
         }
     }
 

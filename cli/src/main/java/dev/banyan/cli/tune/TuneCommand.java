@@ -153,6 +153,7 @@ public final class TuneCommand extends ReportCommand {
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
         require(most <= Sizes.MOST_BYTES, "-e is " + most + " bytes; it must be at most 1024T");
+        Variants named = variants.named(AlgorithmChoice.scheduled());
         Path file = Objects.requireNonNull(output).path();
         if (Files.isRegularFile(file)) {
             // A file that cannot be read is better refused before the trials than after them.
@@ -160,14 +161,14 @@ public final class TuneCommand extends ReportCommand {
         }
         if (predicts) {
             notePlainSums();
-            predict(machine.choose(2), workload, most);
+            predict(machine.choose(2), workload, most, named);
             return;
         }
         switch (backend.choose(machine)) {
             case HOST -> {
                 ChosenMachine chosen = machine.choose(2);
                 try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(chosen, site, most);
+                    measure(chosen, site, most, named);
                 }
             }
             case CUDA -> {
@@ -175,21 +176,17 @@ public final class TuneCommand extends ReportCommand {
                 ChosenMachine chosen = ranked.chosen();
                 Config config = Config.load().without(List.of(Config.TUNING));
                 try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(chosen, site, most);
+                    measure(chosen, site, most, named);
                 }
             }
         }
-    }
-
-    private Variants variants() {
-        return variants.of(AlgorithmChoice.scheduled());
     }
 
     private int root() {
         return collective.hasRoot() ? ROOT : -1;
     }
 
-    private void predict(ChosenMachine chosen, @Nullable Workload workload, long most) {
+    private void predict(ChosenMachine chosen, @Nullable Workload workload, long most, Variants named) {
         Machine group = chosen.machine();
         Config config =
                 Config.builder().set(Planner.ALGORITHM, SizeRules.AUTO).load().without(List.of(Config.TUNING));
@@ -207,10 +204,12 @@ public final class TuneCommand extends ReportCommand {
             remark = "nccl: " + e.getMessage();
         }
         try (Trials trials = new SimulatedTrials(planner, ranged, collective, root(), group.size(), nccl)) {
-            tuner = tune(trials, most, FACTOR);
+            tuner = tune(trials, named, most, FACTOR);
         }
         Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
-        IterationTimes times = workload == null ? null : new IterationTimes(group, costs, workload, variants());
+        IterationTimes times = workload == null
+                ? null
+                : new IterationTimes(group, costs, workload, variants.of(AlgorithmChoice.scheduled()));
         report(
                 chosen,
                 group.name() + ", simulated",
@@ -228,7 +227,7 @@ public final class TuneCommand extends ReportCommand {
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(ChosenMachine chosen, RankSite site, long most) {
+    private void measure(ChosenMachine chosen, RankSite site, long most, Variants named) {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
@@ -237,7 +236,7 @@ public final class TuneCommand extends ReportCommand {
             if (site instanceof CudaSite && trials.ncclRefusal() != null) {
                 remarks.add("nccl is not tried: " + trials.ncclRefusal());
             }
-            tuner = tune(trials, most, FACTOR_MEASURED);
+            tuner = tune(trials, named, most, FACTOR_MEASURED);
         }
         Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
         report(
@@ -257,9 +256,9 @@ public final class TuneCommand extends ReportCommand {
                         null));
     }
 
-    private Tuner tune(Trials trials, long most, int factor) {
+    private Tuner tune(Trials trials, Variants named, long most, int factor) {
         List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor);
-        Tuner tuner = new Tuner(trials, variants());
+        Tuner tuner = new Tuner(trials, named);
         try (Progress progress = Progress.start("tune", sizes.size(), err())) {
             for (long size : sizes) {
                 tuner.next(size);

@@ -69,6 +69,24 @@ class SimulatedBenchTest {
     }
 
     @Test
+    void aNumberOfRingsIsPartOfTheName() throws Exception {
+        String sweep = "predict --machine p3.8xlarge -b 1M -e 1M --rings 1";
+        assertThat(CommandRun.of(sweep + " -a ring").out())
+                .contains("# algorithm: ring/1\n")
+                .containsPattern("\n#  +ring/1 +[0-9]+%");
+        assertThat(CommandRun.of(sweep + " -a ring,star").out()).containsPattern("\n# +size +ring/1 +star");
+        assertThat(CommandRun.of(sweep + " -a ring --format json")
+                        .rows()
+                        .get(0)
+                        .get("algorithm")
+                        .asText())
+                .isEqualTo("ring/1");
+        assertThat(CommandRun.of("predict --machine p3.8xlarge --workload lenet-5 -a ring --rings 1")
+                        .out())
+                .containsPattern("\n +ring/1 +1 ");
+    }
+
+    @Test
     void ncclStandsBesideWithItsErrorOfTheClass(@TempDir Path folder) throws Exception {
         Path picture = folder.resolve("sweep.svg");
         String arguments = "predict --machine dgx-a100 -b 1K -e 64M -f 256 -a auto,nccl";
@@ -148,7 +166,7 @@ class SimulatedBenchTest {
         assertThat(product.err()).contains("products of F32 depend on their order");
         assertThat(product.out()).doesNotContain("redop");
         assertThat(reproducibly("compare --machine p3.8xlarge").err())
-                .contains("note: BANYAN_REPRODUCIBLE=1 changes no figure here");
+                .contains("note: BANYAN_REPRODUCIBLE=1 has no effect here: these times are of plain sums");
         assertThat(reproducibly("predict --machine p3.8xlarge -b 1M -e 1M -a star --trace t.json")
                         .err())
                 .contains("--trace shows no passes of reproducible sums; set BANYAN_REPRODUCIBLE to 0");

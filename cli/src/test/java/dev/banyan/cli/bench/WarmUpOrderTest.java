@@ -19,15 +19,21 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
-import java.io.Writer;
+import java.io.StringWriter;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class WarmUpOrderTest {
-    /** A site in host memory that keeps what it prepares. */
+    private final StringWriter printed = new StringWriter();
+    private final List<String> opened = new ArrayList<>();
+    private final RankSite site =
+            new Recording(new HostSite(Machine.preset("p3.8xlarge").subset(0, 1)), opened);
+
+    /** A site in host memory that keeps what it prepares, and runs stars in place of NCCL. */
     private record Recording(RankSite site, List<String> opened) implements RankSite {
         @Override
         public Machine machine() {
@@ -52,12 +58,14 @@ class WarmUpOrderTest {
         @Override
         public Communicator open(SizeRules rules) {
             opened.add(rules.toString());
-            return site.open(rules);
+            return rules.toString().equals("nccl")
+                    ? site.open(AlgorithmConfig.of(AlgorithmChoice.STAR))
+                    : site.open(rules);
         }
 
         @Override
         public @Nullable String refusal(NcclRequest request) {
-            return site.refusal(request);
+            return null;
         }
 
         @Override
@@ -74,18 +82,29 @@ class WarmUpOrderTest {
     /** The JVM compiles what the algorithms share before the first one is measured. */
     @Test
     void allAlgorithmsAreWarmBeforeTheFirstIsMeasured() {
-        HostSite host = new HostSite(Machine.preset("p3.8xlarge").subset(0, 1));
-        Recording site = new Recording(host, new ArrayList<>());
-        PrintWriter nowhere = new PrintWriter(Writer.nullWriter());
+        run("star", "ring");
+        assertThat(opened).containsExactly("star", "ring", "star", "ring");
+    }
+
+    @Test
+    void allAreWarmBeforeTheTurnsWithNccl() {
+        run("multi-tree/exact", "nccl");
+        assertThat(opened).containsExactly("multi-tree/exact", "nccl", "nccl", "multi-tree/exact");
+        assertThat(printed.toString())
+                .contains("# algorithm: multi-tree (exact)\n")
+                .containsPattern("\n +64 +multi-tree ");
+    }
+
+    private void run(String... algorithms) {
+        PrintWriter out = new PrintWriter(printed);
         Sweep sweep = new Sweep(
                 new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 2),
                 List.of(16L),
-                List.of(AlgorithmConfig.of(AlgorithmChoice.STAR), AlgorithmConfig.of(AlgorithmChoice.RING)));
-        new SweepBench(
-                        site,
-                        new RunArguments.Runs(Repeats.exactly(1, 1), true),
-                        new Reporter(nowhere, nowhere, false, null, (context, rows) -> {}))
-                .run(sweep);
-        assertThat(site.opened()).containsExactly("star", "ring", "star", "ring");
+                Stream.of(algorithms).map(AlgorithmConfig::parse).toList());
+        Reporter reporter = new Reporter(out, out, false, null, (context, rows) -> {});
+        assertThat(new MeasuredBench(site, new RunArguments.Runs(Repeats.exactly(1, 1), true), reporter).run(sweep))
+                .isZero();
+        reporter.finish();
+        out.flush();
     }
 }

@@ -85,6 +85,10 @@ class TuneTest {
                 least = Math.min(least, best.get("timeUs").asDouble());
             }
             assertThat(size.get("timeUs").asDouble()).isEqualTo(least);
+            // MXNET_KVSTORE_TREE_BACKTRACK is to choose the generator later.
+            assertThat(size.at("/best/multi-tree/choice").asText())
+                    .startsWith("multi-tree")
+                    .doesNotContain("/");
         }
         assertThat(TuningFile.read(file).sections().getFirst().rules())
                 .containsExactly(Map.entry(

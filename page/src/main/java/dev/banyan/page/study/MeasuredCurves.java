@@ -11,6 +11,7 @@ import dev.banyan.study.measured.OwnSweep;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.NcclSweepReader;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -167,7 +168,8 @@ public final class MeasuredCurves {
 
     /** Returns the algorithm of a row, with the generator of its trees. */
     private static String name(JsonNode row) {
-        String algorithm = row.path("algorithm").asText();
-        return row.has("trees") ? algorithm + " (" + row.get("trees").asText() + ")" : algorithm;
+        return ChoiceText.name(
+                row.path("algorithm").asText(),
+                row.has("trees") ? row.get("trees").asText() : null);
     }
 }

@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.call.PlainLoop;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.study.text.ChoiceText;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +41,7 @@ public record Row(
     /** The row as JSON has it: the figures out of place, then those in place. */
     public Map<String, @Nullable Object> json() {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("algorithm", algorithm.algorithm().label());
+        json.put("algorithm", ChoiceText.algorithm(algorithm));
         json.put("collective", call.collective().label());
         json.put("bytes", bytes());
         json.put("count", count);

@@ -31,7 +31,7 @@ public final class Summary {
     public Summary(List<Row> rows) {
         algorithms = rows.stream().map(Row::algorithm).distinct().toList();
         column = width(algorithms.stream()
-                .flatMap(algorithm -> Stream.of(algorithm.algorithm().label(), generator(algorithm))));
+                .flatMap(algorithm -> Stream.of(ChoiceText.algorithm(algorithm), ChoiceText.generator(algorithm))));
         bySize = List.copyOf(rows.stream()
                 .collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList()))
                 .values());
@@ -76,15 +76,11 @@ public final class Summary {
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */
     private List<String> headings(String first) {
         List<String> lines = new ArrayList<>();
-        lines.add(headings(first, algorithm -> algorithm.algorithm().label()));
+        lines.add(headings(first, ChoiceText::algorithm));
         if (algorithms.stream().anyMatch(algorithm -> algorithm.trees() != null)) {
-            lines.add(headings("#" + " ".repeat(first.length() - 1), Summary::generator));
+            lines.add(headings("#" + " ".repeat(first.length() - 1), ChoiceText::generator));
         }
         return lines;
-    }
-
-    private static String generator(AlgorithmConfig algorithm) {
-        return algorithm.trees() == null ? "" : "(" + algorithm.trees().label() + ")";
     }
 
     private static int width(Stream<String> texts) {

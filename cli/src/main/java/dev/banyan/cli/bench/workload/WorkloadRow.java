@@ -3,6 +3,7 @@ package dev.banyan.cli.bench.workload;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.Workload;
 import java.util.List;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param keys number of keys
  * @param bytes bytes of all keys of one rank
  * @param inFlight calls in flight before a wait
- * @param algorithm its label
+ * @param algorithm its name without the generator of its trees
  * @param trees generator of its trees; null if it has none
  * @param timeMs median time of one round over all keys in ms
  * @param algbwGBs bytes over time in GB/s
@@ -49,7 +50,7 @@ public record WorkloadRow(
                 workload.keys(),
                 bytes,
                 inFlight,
-                algorithm.algorithm().label(),
+                ChoiceText.algorithm(algorithm),
                 algorithm.trees() == null ? null : algorithm.trees().label(),
                 timeMs,
                 bytes / timeMs / 1e6,
@@ -84,7 +85,7 @@ public record WorkloadRow(
 
     /** Returns the name of the algorithm, with the generator of its trees. */
     String name() {
-        return trees == null ? algorithm : algorithm + " (" + trees + ")";
+        return ChoiceText.name(algorithm, trees);
     }
 
     private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {

@@ -44,7 +44,7 @@ public record AlgorithmConfig(
         }
     }
 
-    /** Returns an algorithm with the best number of trees, the configuration's generator and an open length of chunks. */
+    /** Returns an algorithm with the best number of trees, the configuration's generator and an open chunk length. */
     public static AlgorithmConfig of(AlgorithmChoice algorithm) {
         return new AlgorithmConfig(algorithm, Integer.MAX_VALUE, null, Long.MAX_VALUE);
     }

@@ -4,14 +4,15 @@ import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.TreeGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The variants of algorithms that a user asks for.
  *
- * @param trees generator of single trees and multi-trees
+ * @param trees generator of single trees and multi-trees; null for that of the configuration
  * @param rings greatest number of rings, each one way around; {@link Integer#MAX_VALUE} for as many as carry most
  */
-public record Variants(TreeGenerator trees, int rings) {
+public record Variants(@Nullable TreeGenerator trees, int rings) {
     /** Returns the variants of a configuration. */
     public static Variants of(Config config) {
         return new Variants(TreeGenerator.of(config), Integer.MAX_VALUE);

@@ -1,6 +1,7 @@
 package dev.banyan.study.text;
 
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import org.jspecify.annotations.Nullable;
 
 /** Choices of algorithms as tables name them. */
 public final class ChoiceText {
@@ -8,9 +9,31 @@ public final class ChoiceText {
 
     /** Returns the name of an algorithm, with the generator of its trees if it is given: {@code multi-tree (exact)}. */
     public static String name(AlgorithmConfig choice) {
-        return choice.trees() == null
-                ? choice.toString()
-                : choice.algorithm().label() + " (" + choice.trees().label() + ")";
+        return name(algorithm(choice), label(choice));
+    }
+
+    /** Returns the name of an algorithm, with the generator of its trees unless that is null. */
+    public static String name(String algorithm, @Nullable String generator) {
+        return generator == null ? algorithm : algorithm + " " + inBrackets(generator);
+    }
+
+    /** Returns the name of an algorithm without the generator of its trees: {@code ring/1}. */
+    public static String algorithm(AlgorithmConfig choice) {
+        return choice.withTrees(null).toString();
+    }
+
+    /** Returns the generator of an algorithm's trees in brackets, or an empty text if it is not given. */
+    public static String generator(AlgorithmConfig choice) {
+        String label = label(choice);
+        return label == null ? "" : inBrackets(label);
+    }
+
+    private static @Nullable String label(AlgorithmConfig choice) {
+        return choice.trees() == null ? null : choice.trees().label();
+    }
+
+    private static String inBrackets(String generator) {
+        return "(" + generator + ")";
     }
 
     /** Returns the text of the configuration with a rounded length of chunks, e.g. {@code packing/8@512K}. */

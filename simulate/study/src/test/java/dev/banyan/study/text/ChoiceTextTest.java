@@ -11,7 +11,7 @@ class ChoiceTextTest {
     @CsvSource({
         "star@524352, star@512K, star@524352",
         "packing/8@1000, packing/8@1000, packing/8@1000",
-        "multi-tree/exact@64K, multi-tree/exact@64K, multi-tree (exact)",
+        "multi-tree/exact@64K, multi-tree/exact@64K, multi-tree@64K (exact)",
         "ring/1, ring/1, ring/1",
         "auto, auto, auto"
     })
