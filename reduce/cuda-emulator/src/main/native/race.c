@@ -192,7 +192,7 @@ void order_after(Op *op, const Op *before) {
     learn_op(&op->known, before->id);
 }
 
-/* What comes after a kernel knows what its threads have learned from those of others. */
+/* The operations after a kernel know what its threads have learned from those of others. */
 void order_threads(Op *op) {
     const Run *run = op->run;
     if (!run || !run->threads || op->session != emu.session) return;

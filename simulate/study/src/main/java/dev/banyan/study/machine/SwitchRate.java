@@ -20,7 +20,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * @param limit what no allreduce exceeds where switches reduce
  */
 public record SwitchRate(BigFraction gbs, Limit limit) {
-    /** What rows and lines call it. */
+    /** The name in rows and lines. */
     public static final String NAME = "packing in the switch";
 
     /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
