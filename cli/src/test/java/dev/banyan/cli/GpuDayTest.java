@@ -10,7 +10,6 @@ import dev.banyan.test.Processes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -235,10 +234,10 @@ class GpuDayTest {
     }
 
     /** Copies the script beside a command that it takes for {@code banyan}. */
-    private Path script(String banyan) throws IOException {
+    private Path script(String banyan) throws IOException, InterruptedException {
         Path bundle = Files.createDirectory(folder.resolve("bundle"));
-        Path command = Files.writeString(bundle.resolve("banyan"), "#!/bin/sh\n" + banyan + "\n");
-        Files.setPosixFilePermissions(command, PosixFilePermissions.fromString("rwx------"));
-        return Files.copy(MODULES.resolve("scripts/gpu-day.sh"), bundle.resolve("gpu-day.sh"));
+        Path command = Files.writeString(folder.resolve("banyan.sh"), "#!/bin/sh\n" + banyan + "\n");
+        PROCESSES.install(command, bundle.resolve("banyan"));
+        return PROCESSES.install(MODULES.resolve("scripts/gpu-day.sh"), bundle.resolve("gpu-day.sh"));
     }
 }

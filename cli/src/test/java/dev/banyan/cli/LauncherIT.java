@@ -168,12 +168,12 @@ class LauncherIT {
     }
 
     /** Makes a checkout without jars, and in {@code bin} beside it a Maven that runs a script. */
-    private Path checkout(String maven) throws IOException {
+    private Path checkout(String maven) throws IOException, InterruptedException {
         Path root = Files.createDirectories(folder.resolve("checkout")).toRealPath();
         Path bin = Files.createDirectories(folder.resolve("bin"));
-        Path mvn = Files.writeString(bin.resolve("mvn"), "#!/bin/bash\nset -eu\n" + maven);
-        assertThat(mvn.toFile().setExecutable(true)).isTrue();
-        return Files.copy(launcher, root.resolve("banyan"));
+        Path script = Files.writeString(folder.resolve("mvn.sh"), "#!/bin/bash\nset -eu\n" + maven);
+        processes.install(script, bin.resolve("mvn"));
+        return processes.install(launcher, root.resolve("banyan"));
     }
 
     private ProcessBuilder withMaven(Path banyan) {
@@ -223,7 +223,7 @@ class LauncherIT {
     }
 
     /** Makes a checkout that all may read, with a lock of this user for a process. */
-    private Path checkoutLockedBy(long process) throws IOException {
+    private Path checkoutLockedBy(long process) throws IOException, InterruptedException {
         assumeTrue(System.getProperty("user.name").equals("root"), "only root can play another user");
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Path copy = checkout("exit 1");

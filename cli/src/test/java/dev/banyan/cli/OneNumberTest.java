@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class OneNumberTest {
     private static final long LARGE = 64L << 20;
     private static final int MOST_PAGE_DEVICES = 16;
-    private static final Variants VARIANTS = Variants.of(Config.defaults());
+    private static final Variants VARIANTS = new Variants(TreeGenerator.KERNIGHAN_LIN, Integer.MAX_VALUE);
 
     @TempDir
     Path folder;

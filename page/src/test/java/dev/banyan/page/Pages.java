@@ -5,6 +5,7 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
 import dev.banyan.page.study.PageStudy;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
@@ -39,7 +40,7 @@ final class Pages {
     static PageModel model(Machine machine) {
         return new PageStudy(
                         ChosenMachine.whole(machine, null),
-                        Variants.of(Config.defaults()),
+                        new Variants(TreeGenerator.KERNIGHAN_LIN, Integer.MAX_VALUE),
                         Config.defaults(),
                         Profiles.of(machine),
                         Execution.PROGRAMS)

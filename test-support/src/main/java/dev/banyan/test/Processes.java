@@ -31,6 +31,20 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
         return process;
     }
 
+    /**
+     * Copies a file to one that can be executed. Another process writes the copy: what this JVM has open for writing is
+     * open for a moment in each process that it starts, and nobody can execute a file that is open for writing.
+     *
+     * @return the copy
+     */
+    public Path install(Path file, Path copy) throws IOException, InterruptedException {
+        TestProcess install = start(new ProcessBuilder("install", "-m", "700", file.toString(), copy.toString()));
+        if (install.await() != 0) {
+            throw new IOException(install.err());
+        }
+        return copy;
+    }
+
     /** Returns the command that runs a program of this JVM's class path in a JVM for short runs. */
     public static List<String> java(List<String> options, String program, String... arguments) {
         List<String> command = new ArrayList<>(List.of(

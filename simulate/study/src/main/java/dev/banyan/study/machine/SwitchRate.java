@@ -20,7 +20,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * @param limit what no allreduce exceeds where switches reduce
  */
 public record SwitchRate(BigFraction gbs, Limit limit) {
-    /** The name of it in rows and lines. */
+    /** The name in rows and lines. */
     public static final String NAME = "packing in the switch";
 
     /** Elements of each rank: so many that shares are as the links are. */

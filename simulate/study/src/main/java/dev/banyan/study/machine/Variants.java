@@ -1,6 +1,5 @@
 package dev.banyan.study.machine;
 
-import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.TreeGenerator;
@@ -13,11 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param rings greatest number of rings, each one way around; {@link Integer#MAX_VALUE} for as many as carry most
  */
 public record Variants(@Nullable TreeGenerator trees, int rings) {
-    /** Returns the variants of a configuration. */
-    public static Variants of(Config config) {
-        return new Variants(TreeGenerator.of(config), Integer.MAX_VALUE);
-    }
-
     /** Returns an algorithm in its variant. */
     public AlgorithmConfig of(AlgorithmChoice algorithm) {
         AlgorithmConfig usual = AlgorithmConfig.of(algorithm);
