@@ -38,7 +38,7 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
      * @return the copy
      */
     public Path install(Path file, Path copy) throws IOException, InterruptedException {
-        TestProcess install = start(new ProcessBuilder("install", "-m", "700", file.toString(), copy.toString()));
+        TestProcess install = start(new ProcessBuilder("install", "-m", "755", file.toString(), copy.toString()));
         if (install.await() != 0) {
             throw new IOException(install.err());
         }
