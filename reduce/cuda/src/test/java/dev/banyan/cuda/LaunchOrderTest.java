@@ -131,7 +131,7 @@ class LaunchOrderTest {
     @ParameterizedTest
     @ValueSource(ints = {48, 80, 108, 132})
     void communicatorsOfOneProcessNeverWaitForEachOther(int multiprocessors) {
-        checkRuns(multiprocessors, 13, 0);
+        checkRuns(multiprocessors, 5, 0);
     }
 
     @Tag("soak")
