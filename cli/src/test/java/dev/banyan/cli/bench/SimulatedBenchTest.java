@@ -6,15 +6,12 @@ import static org.assertj.core.data.Percentage.withPercentage;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.banyan.cli.CommandRun;
-import dev.banyan.topology.Machine;
-import dev.banyan.topology.Presets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -295,10 +292,6 @@ class SimulatedBenchTest {
         assertThat(run.out()).isEmpty();
     }
 
-    static Stream<String> presets() {
-        return Presets.all().stream().filter(machine -> machine.size() <= 16).map(Machine::name);
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"p3.8xlarge", "pcie-4"})
     void aWinnerIsNamedOnlyWhereRangesDoNotOverlap(String machine) throws Exception {
@@ -307,7 +300,7 @@ class SimulatedBenchTest {
 
     @Tag("soak")
     @ParameterizedTest
-    @MethodSource("presets")
+    @MethodSource("dev.banyan.cli.PresetNames#ofAtMost16Devices")
     void winnersDoNotOverlap(String machine) throws Exception {
         marksFollowRanges(machine, "all,nccl", 3);
         int marks = marksFollowRanges(machine, "packing,star", 2);

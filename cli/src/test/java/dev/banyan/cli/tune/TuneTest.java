@@ -40,7 +40,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -149,10 +148,6 @@ class TuneTest {
         assertThat(report.get("bestArrayBound").asLong()).isLessThan(400_000);
     }
 
-    static Stream<String> presets() {
-        return Presets.all().stream().filter(machine -> machine.size() <= 16).map(Machine::name);
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"p3.8xlarge", "pcie-4"})
     void aWinnerIsNamedOnlyWhereRangesDoNotOverlap(String machine) throws Exception {
@@ -161,7 +156,7 @@ class TuneTest {
 
     @Tag("soak")
     @ParameterizedTest
-    @MethodSource("presets")
+    @MethodSource("dev.banyan.cli.PresetNames#ofAtMost16Devices")
     void winnersDoNotOverlap(String name) throws Exception {
         Machine machine = Machine.preset(name);
         String arguments = "tune --predict -b 16K -e 4M --machine " + name + " --output " + folder.resolve("w.ini");

@@ -120,11 +120,15 @@ public final class EmulatedGpus {
         }
     }
 
-    /** Calls a function of the driver with numbers of 64 bits and addresses. */
+    /** Calls a function of the driver with numbers of 32 and 64 bits and addresses, and returns its result. */
     @SuppressWarnings("restricted")
-    private static int call(String function, Object... arguments) {
+    static int call(String function, Object... arguments) {
         MemoryLayout[] layouts = Arrays.stream(arguments)
-                .map(argument -> argument instanceof Long ? ValueLayout.JAVA_LONG : ValueLayout.ADDRESS)
+                .map(argument -> switch (argument) {
+                    case Integer _ -> ValueLayout.JAVA_INT;
+                    case Long _ -> ValueLayout.JAVA_LONG;
+                    default -> ValueLayout.ADDRESS;
+                })
                 .toArray(MemoryLayout[]::new);
         try {
             return (int) Linker.nativeLinker()

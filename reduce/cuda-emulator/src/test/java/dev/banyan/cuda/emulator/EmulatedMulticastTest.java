@@ -11,11 +11,7 @@ import static jcuda.driver.JCudaDriver.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
@@ -45,31 +41,11 @@ class EmulatedMulticastTest {
         emulator.tell("devices 3 switched", "capability all 9 0", "multicast on");
     }
 
-    @SuppressWarnings("restricted")
-    private static int call(String function, Object... arguments) {
-        MemoryLayout[] layouts = Arrays.stream(arguments)
-                .map(argument -> switch (argument) {
-                    case Integer _ -> ValueLayout.JAVA_INT;
-                    case Long _ -> ValueLayout.JAVA_LONG;
-                    default -> ValueLayout.ADDRESS;
-                })
-                .toArray(MemoryLayout[]::new);
-        try {
-            return (int) Linker.nativeLinker()
-                    .downcallHandle(
-                            SymbolLookup.loaderLookup().find(function).orElseThrow(),
-                            FunctionDescriptor.of(ValueLayout.JAVA_INT, layouts))
-                    .invokeWithArguments(arguments);
-        } catch (Throwable e) {
-            throw new AssertionError(e);
-        }
-    }
-
     private int create(int devices, long bytes, MemorySegment handle) {
         MemorySegment properties = arena.allocate(ValueLayout.JAVA_LONG, 4);
         properties.set(ValueLayout.JAVA_INT, 0, devices);
         properties.setAtIndex(ValueLayout.JAVA_LONG, 1, bytes);
-        return call("cuMulticastCreate", handle, properties);
+        return EmulatedGpus.call("cuMulticastCreate", handle, properties);
     }
 
     private long multicast(int devices) {
@@ -99,16 +75,16 @@ class EmulatedMulticastTest {
         long handle = multicast(2);
         List<CUdeviceptr> parts = List.of(open(0), open(1));
         for (int ordinal = 0; ordinal < 2; ordinal++) {
-            ok(call("cuMulticastAddDevice", handle, ordinal));
+            ok(EmulatedGpus.call("cuMulticastAddDevice", handle, ordinal));
         }
         for (CUdeviceptr part : parts) {
-            ok(call("cuMulticastBindAddr", handle, 0L, address(part), GRANULE, 0L));
+            ok(EmulatedGpus.call("cuMulticastBindAddr", handle, 0L, address(part), GRANULE, 0L));
         }
         // JCuda keeps the number of an address to itself.
         MemorySegment number = arena.allocate(ValueLayout.JAVA_LONG);
-        ok(call("cuMemAddressReserve", number, GRANULE, 0L, 0L, 0L));
+        ok(EmulatedGpus.call("cuMemAddressReserve", number, GRANULE, 0L, 0L, 0L));
         long mapped = number.get(ValueLayout.JAVA_LONG, 0);
-        ok(call("cuMemMap", mapped, GRANULE, 0L, handle, 0L));
+        ok(EmulatedGpus.call("cuMemMap", mapped, GRANULE, 0L, handle, 0L));
         CUdeviceptr address = parts.getFirst().withByteOffset(mapped - address(parts.getFirst()));
         EmulatedGpus.open(address, 1, 0);
         EmulatedGpus.open(address, 1, 1);
@@ -211,25 +187,26 @@ class EmulatedMulticastTest {
         assertThat(create(4, GRANULE, handle)).isEqualTo(invalid);
         long multicast = multicast(2);
         CUdeviceptr memory = open(0);
-        ok(call("cuMulticastAddDevice", multicast, 0));
-        assertThat(call("cuMulticastAddDevice", multicast, 0)).isEqualTo(invalid);
-        assertThat(call("cuMulticastBindAddr", multicast, 0L, address(memory), GRANULE, 0L))
+        ok(EmulatedGpus.call("cuMulticastAddDevice", multicast, 0));
+        assertThat(EmulatedGpus.call("cuMulticastAddDevice", multicast, 0)).isEqualTo(invalid);
+        assertThat(EmulatedGpus.call("cuMulticastBindAddr", multicast, 0L, address(memory), GRANULE, 0L))
                 .as("before all devices were added")
                 .isEqualTo(invalid);
-        ok(call("cuMulticastAddDevice", multicast, 1));
-        assertThat(call("cuMulticastAddDevice", multicast, 2)).isEqualTo(invalid);
-        assertThat(call("cuMulticastBindAddr", multicast, GRANULE / 2, address(memory), GRANULE, 0L))
+        ok(EmulatedGpus.call("cuMulticastAddDevice", multicast, 1));
+        assertThat(EmulatedGpus.call("cuMulticastAddDevice", multicast, 2)).isEqualTo(invalid);
+        assertThat(EmulatedGpus.call("cuMulticastBindAddr", multicast, GRANULE / 2, address(memory), GRANULE, 0L))
                 .isEqualTo(invalid);
-        ok(call("cuMulticastBindAddr", multicast, 0L, address(memory), GRANULE, 0L));
-        assertThat(call("cuMulticastBindAddr", multicast, 0L, address(memory), GRANULE, 0L))
+        ok(EmulatedGpus.call("cuMulticastBindAddr", multicast, 0L, address(memory), GRANULE, 0L));
+        assertThat(EmulatedGpus.call("cuMulticastBindAddr", multicast, 0L, address(memory), GRANULE, 0L))
                 .as("twice")
                 .isEqualTo(invalid);
-        assertThat(call("cuMulticastUnbind", multicast, 1, 0L, GRANULE)).isEqualTo(invalid);
+        assertThat(EmulatedGpus.call("cuMulticastUnbind", multicast, 1, 0L, GRANULE))
+                .isEqualTo(invalid);
         assertThat(emulator.problems()).isEmpty();
         ok(cuMemUnmap(memory, GRANULE));
         assertThat(emulator.problems()).anyMatch(problem -> problem.contains("bound to a multicast object"));
-        ok(call("cuMulticastUnbind", multicast, 0, 0L, GRANULE));
-        ok(call("cuMemRelease", multicast));
+        ok(EmulatedGpus.call("cuMulticastUnbind", multicast, 0, 0L, GRANULE));
+        ok(EmulatedGpus.call("cuMemRelease", multicast));
     }
 
     @Test

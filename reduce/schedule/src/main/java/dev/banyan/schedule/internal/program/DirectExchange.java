@@ -111,16 +111,7 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
             }
             chunks.add(new Chunk(share.bytes(), steps));
         }
-        return new Schedule(
-                schedule.algorithm(),
-                schedule.collective(),
-                schedule.ranks(),
-                schedule.root(),
-                schedule.count(),
-                schedule.elementBytes(),
-                schedule.inPlace(),
-                scratch,
-                chunks);
+        return ProgramSchedule.of(schedule, scratch, chunks);
     }
 
     /**

@@ -24,7 +24,11 @@ final class ProgramSchedule {
     static Schedule of(DeviceProgram program) {
         ProgramSchedule made = new ProgramSchedule(program);
         List<Chunk> chunks = program.lanes().stream().map(made::chunk).toList();
-        Schedule schedule = program.schedule();
+        return of(program.schedule(), made.scratch, chunks);
+    }
+
+    /** Returns a schedule of the same collective with other chunks. */
+    static Schedule of(Schedule schedule, long scratchBytes, List<Chunk> chunks) {
         return new Schedule(
                 schedule.algorithm(),
                 schedule.collective(),
@@ -33,7 +37,7 @@ final class ProgramSchedule {
                 schedule.count(),
                 schedule.elementBytes(),
                 schedule.inPlace(),
-                made.scratch,
+                scratchBytes,
                 chunks);
     }
 
