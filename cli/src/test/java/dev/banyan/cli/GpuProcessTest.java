@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.test.Processes;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.option.MatrixUnit;
 import java.lang.management.ManagementFactory;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -21,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Commands on emulated GPUs in processes of their own: they start processes, need another driver, try pairs of GPUs
- * anew or log warnings. They run beside {@link GpuCommandTest}, since they wait for deadlines.
+ * anew, log warnings or wait for deadlines.
  */
 class GpuProcessTest {
     @RegisterExtension
@@ -114,6 +118,32 @@ class GpuProcessTest {
         assertThat(selftest.err())
                 .containsOnlyOnce("peer access")
                 .contains("does not work (stores of kernels do not end); data of these devices goes through the host");
+    }
+
+    @Test
+    void badPairsAreFoundAndKept() throws Exception {
+        Path output = folder.resolve("machine.json");
+        Path figures = folder.resolve("p2p.txt");
+        CommandRun probe =
+                apart("corrupt 1 2\nstall 4 6\n", "probe --measure --bytes 64K --deadline 10 --output " + output);
+        assertThat(probe.status()).isZero();
+        assertThat(probe.err())
+                .contains("peer copies between GPU1-GPU2 arrive with wrong bytes")
+                .contains("peer copies between GPU4-GPU6 do not end")
+                .contains("iommu=off");
+        Machine machine = new MachineReader(MatrixUnit.CLASSES).read(output);
+        assertThat(NoPeerAccess.between(machine, 1, 2)).isTrue();
+        assertThat(NoPeerAccess.between(machine, 4, 6)).isTrue();
+        assertThat(NoPeerAccess.between(machine, 0, 5)).isTrue();
+        // The emulator has no speed of its own, and on a busy machine its figures may be none that a link can have.
+        Files.writeString(figures, probe.out().replaceAll("[0-9]+[.][0-9]+", "10.00"));
+        CommandRun calibrate = CommandRun.of(
+                "calibrate --from " + figures + " --machine " + output + " --output " + folder.resolve("c.json"));
+        assertThat(calibrate.status()).as(calibrate.err()).isZero();
+
+        CommandRun bench = apart(
+                "stall 4 6\ncorrupt 1 2\n", "bench --machine " + output + " -b 4K -e 4K -n 1 -w 0 --algorithm star");
+        assertThat(bench.out()).contains("# Out of bounds values : 0 OK");
     }
 
     @Test
