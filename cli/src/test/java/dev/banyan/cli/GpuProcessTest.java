@@ -2,6 +2,7 @@ package dev.banyan.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import com.sun.management.OperatingSystemMXBean;
 import dev.banyan.test.Processes;
@@ -17,31 +18,33 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
 
 /**
  * Commands on emulated GPUs in processes of their own: they start processes, need another driver, try pairs of GPUs
  * anew, log warnings or wait for deadlines.
  */
+@Execution(CONCURRENT)
 class GpuProcessTest {
     @RegisterExtension
-    static final Processes PROCESSES = new Processes();
+    private final Processes processes = new Processes();
 
     @TempDir
-    static Path drivers;
-
-    private static @Nullable EmulatedMachine machine;
+    private Path drivers;
 
     @TempDir
-    Path folder;
+    private Path folder;
 
-    @BeforeAll
-    static void buildDrivers() throws Exception {
-        machine = EmulatedMachine.build(drivers, PROCESSES);
+    private @Nullable EmulatedMachine machine;
+
+    @BeforeEach
+    void buildDrivers() throws Exception {
+        machine = EmulatedMachine.build(drivers, processes);
     }
 
     @Test
@@ -76,7 +79,7 @@ class GpuProcessTest {
                 .startsWith("banyan: the NVIDIA driver can't be used: ")
                 .containsOnlyOnce("\n");
         Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
-        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), PROCESSES)
+        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), processes)
                         .status())
                 .isZero();
         CommandRun old = machine().withDriver(folder).banyan(folder, "", "selftest --devices 0");
@@ -173,7 +176,7 @@ class GpuProcessTest {
         assertThat(run.out()).as(run.toString()).contains("# 5 passed, 0 failed");
     }
 
-    private static EmulatedMachine machine() {
+    private EmulatedMachine machine() {
         return Objects.requireNonNull(machine);
     }
 
