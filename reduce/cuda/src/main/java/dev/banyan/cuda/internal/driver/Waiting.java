@@ -1,5 +1,6 @@
 package dev.banyan.cuda.internal.driver;
 
+import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
@@ -7,60 +8,71 @@ import java.util.function.LongSupplier;
 import jcuda.driver.CUresult;
 
 /**
- * Waits for the driver. It spins where the end is near: at first, as most collectives of small arrays end soon, and
- * around the time at which the end is expected. Else it naps: up to that time, and after it for a small part of the
- * time that it has waited. Used by one thread.
+ * Waits for the driver. A result is seen at most a sixteenth of the time later than it is there: a wait naps that long,
+ * and until such a nap is possible it spins, after a while in turns with other threads. Used by one thread.
  */
 public final class Waiting {
-    /** For how long a wait spins at first, before and after the expected end, in ns. */
-    public static final long SPIN_NANOS = 100_000;
+    /** For how long a wait spins without giving way to other threads, in ns. */
+    public static final long ALONE_NANOS = 100_000;
 
-    /** A shorter nap would last longer than it says. */
-    private static final long SHORTEST_NAP_NANOS = 50_000;
-
-    private static final long LONGEST_NAP_NANOS = 1_000_000;
-    /** A nap is this part of the time before it, so that a result is seen at most that much later than it was there. */
     private static final int NAP_PART = 16;
+    private static final long LONGEST_NAP_NANOS = 1_000_000;
+
+    private static final long SHORTEST_NAP_NANOS = shortestNap();
 
     private long begun;
-    private long expected;
 
-    /** A wait for what takes an unknown time. */
     public Waiting() {
-        this(0);
-    }
-
-    /** @param expectedNanos for how long the wait is going to last, in ns; 0 if unknown */
-    public Waiting(long expectedNanos) {
-        begin(expectedNanos);
+        begin();
     }
 
     /** Begins another wait. */
-    public void begin(long expectedNanos) {
+    public void begin() {
         begun = System.nanoTime();
-        expected = expectedNanos;
     }
 
-    /** Returns whether it is time to spin. */
+    /** Returns whether it is too early to nap. */
     public boolean spins() {
-        long waited = System.nanoTime() - begun;
-        return expected <= 2 * SPIN_NANOS ? waited < expected + SPIN_NANOS : Math.abs(waited - expected) < SPIN_NANOS;
+        return nap(waited(), SHORTEST_NAP_NANOS) == 0;
+    }
+
+    private long waited() {
+        return System.nanoTime() - begun;
     }
 
     /** Spins once, or naps. */
     public void pause() {
-        if (spins()) {
+        long waited = waited();
+        long nap = nap(waited, SHORTEST_NAP_NANOS);
+        if (nap > 0) {
+            LockSupport.parkNanos(nap);
+        } else if (waited < ALONE_NANOS) {
             Thread.onSpinWait();
         } else {
-            nap();
+            Thread.yield();
         }
     }
 
-    /** Naps. */
-    void nap() {
-        long waited = System.nanoTime() - begun;
-        long left = expected - SPIN_NANOS - waited;
-        LockSupport.parkNanos(Math.clamp(left > 0 ? left : waited / NAP_PART, SHORTEST_NAP_NANOS, LONGEST_NAP_NANOS));
+    /**
+     * Returns how long to nap, in ns; 0 if it is too early.
+     *
+     * @param shortest how long the shortest nap lasts: some 55 us, or 1 ms where timers are coarse
+     */
+    static long nap(long waited, long shortest) {
+        long part = waited / NAP_PART;
+        return part < shortest ? 0 : Math.min(part, LONGEST_NAP_NANOS);
+    }
+
+    /** Returns how long the shortest nap lasts in truth, in ns, whatever length it asks for. */
+    private static long shortestNap() {
+        long[] naps = new long[5];
+        for (int i = 0; i < naps.length; i++) {
+            long begun = System.nanoTime();
+            LockSupport.parkNanos(1);
+            naps[i] = System.nanoTime() - begun;
+        }
+        Arrays.sort(naps);
+        return naps[naps.length / 2];
     }
 
     /**

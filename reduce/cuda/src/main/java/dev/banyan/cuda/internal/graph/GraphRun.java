@@ -57,16 +57,6 @@ final class GraphRun extends Run {
     }
 
     @Override
-    protected long lastNanos() {
-        return executable.lastNanos();
-    }
-
-    @Override
-    protected void took(long nanos) {
-        executable.took(nanos);
-    }
-
-    @Override
     protected Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         return executable.firstUnfinished(wanted);
     }

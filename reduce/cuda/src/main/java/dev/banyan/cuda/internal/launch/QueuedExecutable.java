@@ -16,7 +16,6 @@ public abstract class QueuedExecutable implements Executable {
     private final LaunchQueue queue;
     private final int ranks;
     private final boolean isEmpty;
-    private volatile long lastNanos;
 
     /**
      * @param ranks the number of buffers of a run, each way
@@ -72,16 +71,6 @@ public abstract class QueuedExecutable implements Executable {
     /** Asks runs in flight to end early. */
     protected final void stopRuns() {
         boolean _ = queue.each(this, Run::stop);
-    }
-
-    /** Notes how long a run took at least, in ns. */
-    public final void took(long nanos) {
-        lastNanos = nanos;
-    }
-
-    /** Returns how long the last run took, in ns; 0 before the first one's end. */
-    public final long lastNanos() {
-        return lastNanos;
     }
 
     protected static long[] addresses(MemorySegment[] buffers) {

@@ -78,12 +78,6 @@ public abstract class Run {
         return false;
     }
 
-    /** Returns how long the last run of the same executable took, in ns; 0 if there was none. */
-    protected abstract long lastNanos();
-
-    /** Notes how long it took at least, in ns. */
-    protected abstract void took(long nanos);
-
     /** Returns what is not done, if possible on a device. */
     protected abstract Unfinished firstUnfinished(@Nullable CudaDevice wanted);
 

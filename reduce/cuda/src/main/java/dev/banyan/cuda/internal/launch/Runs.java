@@ -58,14 +58,13 @@ final class Runs {
 
     /** The time from which the timeout of the first run in flight counts. */
     private long firstSince;
-    /** The time of the first run in flight by {@link System#nanoTime()}, whatever the clock is. */
-    private final BusyTime firstBusy = new BusyTime();
 
     /** The number of runs that were added. */
     private long started;
 
     private @Nullable RuntimeException failure;
     private boolean watched;
+    private volatile @Nullable Thread watcher;
     /** Completes when the watcher has ended. */
     private final CompletableFuture<Void> unwatched = new CompletableFuture<>();
 
@@ -113,7 +112,6 @@ final class Runs {
             jobPeers.started(started);
             if (inFlight.isEmpty()) {
                 firstSince = clock.getAsLong();
-                firstBusy.begin(System.nanoTime());
             }
             inFlight.add(run);
             changed.signalAll();
@@ -225,30 +223,22 @@ final class Runs {
     }
 
     /**
-     * Looks for ends on the calling thread until a future is done, while it is worth while to spin for that: being
-     * woken by the watcher would take a good part of that. A context is current.
+     * Looks for ends on the calling thread until a future is done, as long as naps would be too long for that. The
+     * watcher then goes on. A context is current.
      */
     void poll(Future<?> ended) {
         pollers.incrementAndGet();
         try {
-            Waiting waiting = new Waiting(expectedNanos());
+            Waiting waiting = new Waiting();
             while (!ended.isDone() && waiting.spins()) {
                 look();
-                Thread.onSpinWait();
+                waiting.pause();
             }
         } finally {
             pollers.decrementAndGet();
-        }
-    }
-
-    /** Returns how long the first run in flight is still going to take, as the last one of its executable did. */
-    private long expectedNanos() {
-        lock.lock();
-        try {
-            Run run = inFlight.peek();
-            return run == null ? 0 : firstBusy.left(run.lastNanos(), System.nanoTime());
-        } finally {
-            lock.unlock();
+            if (!ended.isDone()) {
+                LockSupport.unpark(watcher);
+            }
         }
     }
 
@@ -256,12 +246,13 @@ final class Runs {
     private void watch() {
         CaptureMode.relaxThread();
         first.tryEnter();
+        watcher = Thread.currentThread();
         Waiting waiting = new Waiting();
         for (Run run = next(); run != null; run = next()) {
-            waiting.begin(expectedNanos());
+            waiting.begin();
             while (isFirst(run)) {
                 if (pollers.get() > 0) {
-                    LockSupport.parkNanos(Waiting.SPIN_NANOS);
+                    LockSupport.parkNanos(Waiting.ALONE_NANOS);
                 } else {
                     look();
                     waiting.pause();
@@ -315,7 +306,6 @@ final class Runs {
                 ended = run.completion();
                 end(run);
             } else if (result == CUresult.CUDA_ERROR_NOT_READY) {
-                firstBusy.isBusy(System.nanoTime());
                 boolean late = clock.getAsLong() - firstSince >= timeoutNanos;
                 RuntimeException lost = lost(run);
                 if (faults.isKnown(late)) {
@@ -350,8 +340,6 @@ final class Runs {
     private void end(Run run) {
         inFlight.remove();
         firstSince = clock.getAsLong();
-        run.took(firstBusy.known());
-        firstBusy.begin(System.nanoTime());
         run.recycle();
         changed.signalAll();
     }

@@ -81,16 +81,6 @@ final class NcclRun extends Run {
     }
 
     @Override
-    protected long lastNanos() {
-        return executable().lastNanos();
-    }
-
-    @Override
-    protected void took(long nanos) {
-        executable().took(nanos);
-    }
-
-    @Override
     protected boolean stop() {
         if (!isStopping) {
             isStopping = true;

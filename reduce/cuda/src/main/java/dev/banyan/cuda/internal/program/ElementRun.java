@@ -33,16 +33,6 @@ final class ElementRun extends Run {
     }
 
     @Override
-    protected long lastNanos() {
-        return runs.lastNanos();
-    }
-
-    @Override
-    protected void took(long nanos) {
-        runs.took(nanos);
-    }
-
-    @Override
     protected Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         return new Unfinished(firstNotReached(wanted), "the kernels of " + name());
     }

@@ -17,7 +17,6 @@ final class ElementRuns {
     private final String name;
     private final ProgramLauncher programs;
     private final Pool<ElementRun> pool;
-    private volatile long lastNanos;
 
     /**
      * @param name of a run, for messages
@@ -58,15 +57,5 @@ final class ElementRuns {
     /** Keeps a run for a later launch. */
     void recycle(ElementRun run) {
         pool.give(run);
-    }
-
-    /** Notes how long a run took at least, in ns. */
-    void took(long nanos) {
-        lastNanos = nanos;
-    }
-
-    /** Returns how long the last run took, in ns; 0 before the first one's end. */
-    long lastNanos() {
-        return lastNanos;
     }
 }

@@ -112,18 +112,6 @@ final class ProgramRun extends Run {
     }
 
     @Override
-    protected long lastNanos() {
-        return members.size() == 1 ? first().lastNanos() : 0;
-    }
-
-    @Override
-    protected void took(long nanos) {
-        if (members.size() == 1) {
-            first().took(nanos);
-        }
-    }
-
-    @Override
     protected boolean stop() {
         if (!isStopping) {
             isStopping = true;
