@@ -117,7 +117,12 @@ class BoundCommandTest {
             }
         }
         assertThat(CommandRun.of("bound --machine dgx-a100").out()).doesNotContain("reduction in switches");
-        for (String command : new String[] {"compare", "trees -a packing", "trees", "predict -b 1M -e 1M"}) {
+        assertThat(CommandRun.of("predict -b 1M -e 1M --machine dgx-h100 --devices 0-3")
+                        .out())
+                .contains(
+                        "at no more than 360 GB/s algbw (NVLink, with reduction in switches). Share of that at 1 MiB:")
+                .contains("# bound (NVLink, no reduction in switches): ");
+        for (String command : new String[] {"compare", "trees -a packing", "trees"}) {
             assertThat(CommandRun.of(command + " --machine dgx-h100 --devices 0-3")
                             .out())
                     .as(command)

@@ -2,6 +2,7 @@ package dev.banyan.simulate;
 
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
@@ -81,7 +82,7 @@ public final class Profiles {
     /**
      * The profile that fits a machine best: by its links, and by its devices' architecture (attribute {@code sm} or
      * {@code gcn}). Where that is not known, links show it: NVSwitches that reduce are H100's, 12 links to an NVSwitch
-     * and 4 or more between two GPUs A100's, other NVLinks V100's; xGMI links of 64 GB/s and more are MI300X's, those
+     * and 4 or more between two GPUs A100's, other NVLinks V100's; NVLinks that do not join all GPUs leave it to PCIe; xGMI links of 64 GB/s and more are MI300X's, those
      * of 76 and more MI355X's, others MI250X's. Blackwell GPUs beside ARM CPUs are GB200's.
      */
     public static Profile of(Machine machine) {
@@ -122,7 +123,7 @@ public final class Profiles {
         if (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI)) {
             return xgmi(machine);
         }
-        if (machine.links().stream().noneMatch(link -> link.kind() == Link.Kind.NVLINK)) {
+        if (!LinkMatrix.of(machine).nvlinkConnected()) {
             return "pcie";
         }
         int sm = machine.devices().stream()

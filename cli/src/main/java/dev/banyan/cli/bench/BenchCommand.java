@@ -226,8 +226,8 @@ public final class BenchCommand extends ReportCommand {
         List<Sweep> sweeps = sweep.sweeps(chosen.machine().size(), variants);
         reporter.introduce(chosen, site.devices(), site.platform(), null, warnings(config));
         if (site instanceof HostSite) {
-            reporter.lines(List.of("# auto takes the star on host memory, where all algorithms read and write each byte"
-                    + " of an all_reduce once"));
+            reporter.lines(List.of("# auto takes the star on host memory: all algorithms read and write each byte of an"
+                    + " all_reduce once, and it has the fewest steps"));
         }
         return workload == null
                 ? Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter)

@@ -222,7 +222,8 @@ final class SimulatedBench {
         long programs =
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
         if (programs == 0) {
-            return List.of("# executed by copies and kernels, chunk by chunk");
+            return List.of(
+                    "# executed by graphs of copies and kernels, chunk by chunk; the simulator has no range for these");
         }
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"
@@ -251,14 +252,20 @@ final class SimulatedBench {
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
         List<String> lines = summary.comparison("predicted time (us) out of place");
+        summary.choices().ifPresent(lines::add);
         Network network = chosen.network();
         Collective collective = sweep.call().collective();
         int root = sweep.call().root();
         Bound bound = bound(sweep);
         lines.add("#");
-        lines.addAll(summary.shareOf(bound.gbs().doubleValue(), Limit.counted(network, collective)));
-        Limit.beyond(chosen, new int[0], network, collective, root, bound)
-                .forEach(limit -> lines.add("# " + limit.sentence()));
+        Limit own = Limit.of(network, collective, bound);
+        List<Limit> limits = new ArrayList<>(Limit.beyond(chosen, new int[0], network, collective, root, bound));
+        limits.addFirst(own);
+        Limit reached =
+                Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
+        lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
+        limits.remove(reached);
+        limits.forEach(limit -> lines.add("# " + limit.sentence()));
         return lines;
     }
 

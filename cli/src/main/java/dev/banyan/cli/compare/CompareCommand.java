@@ -46,7 +46,7 @@ import picocli.CommandLine.Option;
             "star: all to the first device and back. one-shot: all send all to all.",
             "nccl: the simulator's model of NCCL, at a size at which latencies vanish.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
-            "time: the least time to build the trees, warm.",
+            "planning: the least time to build the trees, warm.",
             "A schedule's depth is the most transfers that wait for each other, up and down,",
             "each child of a reduction by itself. Schedules are rated as if the data of each",
             "pair took the shortest way, and set against the bound of their own collective.",

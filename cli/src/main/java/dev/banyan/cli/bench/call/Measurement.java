@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  * @param busbwGBs algbw times nccl-tests' factor of the collective
  * @param wrong wrong elements of all ranks, inputs that changed out of place included; null if not checked
  * @param medianUs median time in us
- * @param spreadUs interquartile range of the times in us; 0 of a prediction
  * @param runs timed runs
  * @param choice of a prediction: the algorithm and its settings; null if the call was measured
- * @param range of a prediction by constants of which some are assumed; null for none
+ * @param range if measured, from the 5th to the 95th percentile; if predicted, by constants of which some are assumed,
+ *     or null for none
  */
 public record Measurement(
         double timeUs,
@@ -25,7 +25,6 @@ public record Measurement(
         double busbwGBs,
         @Nullable Long wrong,
         double medianUs,
-        double spreadUs,
         int runs,
         @Nullable String choice,
         @Nullable TimeRange range) {
@@ -33,13 +32,13 @@ public record Measurement(
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
         long[] sorted = nanos.clone();
         Arrays.sort(sorted);
-        double spread = (sorted[sorted.length * 3 / 4] - sorted[sorted.length / 4]) / 1e3;
-        return of(call, count, average, wrong, median(nanos) / 1e3, spread, nanos.length, null, null);
+        TimeRange range = new TimeRange(sorted[sorted.length * 5 / 100] / 1e3, sorted[sorted.length * 95 / 100] / 1e3);
+        return of(call, count, average, wrong, median(nanos) / 1e3, nanos.length, null, range);
     }
 
     /** Returns predicted figures. */
     public static Measurement predicted(Call call, long count, double us, String choice, @Nullable TimeRange range) {
-        return of(call, count, us, null, us, 0, 1, choice, range);
+        return of(call, count, us, null, us, 1, choice, range);
     }
 
     private static Measurement of(
@@ -48,13 +47,12 @@ public record Measurement(
             double us,
             @Nullable Long wrong,
             double medianUs,
-            double spreadUs,
             int runs,
             @Nullable String choice,
             @Nullable TimeRange range) {
         double algbw = call.size(count) / us / 1e3;
         double busbw = algbw * call.collective().busFactor(call.ranks());
-        return new Measurement(us, algbw, busbw, wrong, medianUs, spreadUs, runs, choice, range);
+        return new Measurement(us, algbw, busbw, wrong, medianUs, runs, choice, range);
     }
 
     /** The figures as JSON has them. */

@@ -2,8 +2,13 @@ package dev.banyan.cli.bench.report;
 
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The table that readers and parsers of nccl-tests know: their columns, their widths, {@code #} for comments. */
@@ -61,14 +66,21 @@ public enum NcclTable {
 
     public List<String> footer(List<Row> rows) {
         long wrong = rows.stream().mapToLong(Row::wrong).sum();
-        double average = rows.stream()
-                .mapToDouble(row -> (row.outOfPlace().busbwGBs() + row.inPlace().busbwGBs()) / 2)
-                .average()
-                .orElse(0);
         boolean checked = rows.stream().allMatch(row -> row.outOfPlace().wrong() != null);
         String verdict = !checked ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED");
-        String mean = Numbers.format("# Avg bus bandwidth    : %.4f", average);
-        return this == MEASURED ? List.of("# Out of bounds values : " + verdict, mean) : List.of(mean);
+        List<String> lines = new ArrayList<>();
+        if (this == MEASURED) {
+            lines.add("# Out of bounds values : " + verdict);
+        }
+        Map<String, Double> averages = rows.stream()
+                .collect(Collectors.groupingBy(
+                        row -> ChoiceText.name(row.algorithm()),
+                        LinkedHashMap::new,
+                        Collectors.averagingDouble(row ->
+                                (row.outOfPlace().busbwGBs() + row.inPlace().busbwGBs()) / 2)));
+        averages.forEach((name, average) -> lines.add(
+                Numbers.format("# Avg bus bandwidth    : %.4f", average) + (averages.size() == 1 ? "" : " " + name)));
+        return lines;
     }
 
     private String cells(Measurement measured) {

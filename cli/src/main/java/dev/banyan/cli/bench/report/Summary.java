@@ -53,8 +53,7 @@ public final class Summary {
     }
 
     /**
-     * Times out of place, size by algorithm. The least of each size is marked where its range, or spread if it was
-     * measured, overlaps with no other.
+     * Times out of place, size by algorithm. The least of each size is marked where its range overlaps with no other.
      *
      * @param times what times they are, in words
      */
@@ -100,8 +99,8 @@ public final class Summary {
     }
 
     /**
-     * From which size on several trees, packed ones rather than others, beat one by more than the spread of their
-     * times; nothing where not both were measured, or where the largest size does not tell them apart.
+     * Returns the size from which on several trees, packed ones rather than others, are faster than one, ranges included;
+     * nothing where not both were measured, or where the largest size does not tell them apart.
      */
     Optional<String> crossover() {
         List<AlgorithmChoice> choices =
@@ -119,7 +118,10 @@ public final class Summary {
         }
         String name = choices.get(several).label();
         if (from != null) {
-            return Optional.of("# crossover: " + name + " is faster than single-tree from " + size(from) + " on");
+            return Optional.of(
+                    from.bytes() == bySize.getFirst().getFirst().bytes()
+                            ? "# " + name + " is faster than single-tree at every size here"
+                            : "# crossover: " + name + " is faster than single-tree from " + size(from) + " on");
         }
         List<Row> largest = bySize.getLast();
         return isFaster(largest.get(single), largest.get(several))
@@ -127,9 +129,25 @@ public final class Summary {
                 : Optional.empty();
     }
 
-    /** Returns whether the times of one row are less than those of another by more than their ranges. */
+    /** Returns whether the times of one row are less than those of another, ranges included. */
     private static boolean isFaster(Row row, Row than) {
         return most(row) < least(than);
+    }
+
+    /** Returns what {@code auto} takes, by size; nothing where it was not predicted. */
+    public Optional<String> choices() {
+        List<String> choices = new ArrayList<>();
+        String last = null;
+        for (List<Row> rows : bySize) {
+            for (Row row : rows) {
+                String choice = row.outOfPlace().choice();
+                if (row.algorithm().algorithm() == AlgorithmChoice.AUTO && choice != null && !choice.equals(last)) {
+                    choices.add(choice + (bySize.size() == 1 ? "" : " from " + size(row)));
+                    last = choice;
+                }
+            }
+        }
+        return choices.isEmpty() ? Optional.empty() : Optional.of("# auto takes " + String.join(", ", choices));
     }
 
     /** Times in place beside those of the loop written by hand; nothing where that was not measured. */
@@ -219,22 +237,12 @@ public final class Summary {
     /** Returns the least time that a row could have; 0 of a prediction without a range. */
     private static double least(Row row) {
         TimeRange range = row.outOfPlace().range();
-        return range != null
-                ? range.leastUs()
-                : isPrediction(row) ? 0 : us(row) - row.outOfPlace().spreadUs() / 2;
+        return range == null ? 0 : range.leastUs();
     }
 
     private static double most(Row row) {
         TimeRange range = row.outOfPlace().range();
-        return range != null
-                ? range.mostUs()
-                : isPrediction(row)
-                        ? Double.POSITIVE_INFINITY
-                        : us(row) + row.outOfPlace().spreadUs() / 2;
-    }
-
-    private static boolean isPrediction(Row row) {
-        return row.outOfPlace().choice() != null;
+        return range == null ? Double.POSITIVE_INFINITY : range.mostUs();
     }
 
     private static double us(Row row) {

@@ -383,14 +383,14 @@ public record SweepDiagnosis(
                             .orElse("")
                     + "; that is a prediction: " + verdict(ratio)
                     + (range.isPresent() && isWithin(range.get(), last.measuredUs())
-                            ? ", but the range leaves open which is faster"
+                            ? "; the range leaves open which is faster"
                             : ""));
         }
 
         private static String verdict(double ratio) {
             return ratio > 1.05
                     ? Numbers.format("%.2f", ratio) + " times as fast as NCCL was measured"
-                    : ratio < 0.95 ? "slower than NCCL was measured" : "no faster than NCCL was measured";
+                    : ratio < 0.95 ? "slower than NCCL was measured" : "about as fast as NCCL was measured";
         }
 
         private static boolean isWithin(TimeRange range, double us) {

@@ -90,6 +90,11 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
                         .toList();
     }
 
+    /** Returns the limit of a network by its bound, switches that only forward. */
+    public static Limit of(Network network, Collective collective, Bound bound) {
+        return of(counted(network, collective), bound, network, collective);
+    }
+
     private static Limit of(String counted, Bound bound, Network network, Collective collective) {
         double algbw = bound.gbs().doubleValue();
         return new Limit(
