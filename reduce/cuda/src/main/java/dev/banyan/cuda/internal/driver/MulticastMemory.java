@@ -86,8 +86,12 @@ public final class MulticastMemory {
         Cuda.check(DriverCalls.call(function, arguments), function);
     }
 
-    /** Returns whether the driver says that a device can take part; an older one does not know the attribute. */
-    public static boolean isSupported(CudaDevice device) {
+    /** Returns whether the driver says that all devices can take part; an older one does not know the attribute. */
+    public static boolean isSupported(List<CudaDevice> devices) {
+        return devices.stream().allMatch(MulticastMemory::isSupported);
+    }
+
+    private static boolean isSupported(CudaDevice device) {
         int[] supported = new int[1];
         return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device.handle())
                         == CUresult.CUDA_SUCCESS
