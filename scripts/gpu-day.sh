@@ -15,8 +15,8 @@ banyan=$here/banyan
 java=$here/runtime/bin/java
 [ -x "$java" ] || java=java
 # Each part with its share of the time that is left.
-all='cards:3 probe:3 graph-launch:3 kernel-launch:2 kernel-end:2 flags:3 reductions:2 copies-at-once:3 peer-bandwidth:4 overhead:2
-reduce:2 writes:3 selftest-1:4 selftest-2:5 selftest-4:7 selftest-8:11 selftest-all:8 selftest-graph:5 nccl:5
+all='cards:3 probe:3 graph-launch:3 kernel-launch:2 kernel-end:2 flags:3 reductions:2 copies-at-once:3 peer-bandwidth:4 multicast:1
+overhead:2 reduce:2 writes:3 selftest-1:4 selftest-2:5 selftest-4:7 selftest-8:11 selftest-all:8 selftest-graph:5 selftest-exchange:4 nccl:5
 exchange-float:2 exchange-double:2 workload:4 memcheck:7 racecheck:7 initcheck:7 large:9 trainer:4'
 folder=gpu-day-$(date +%Y%m%d-%H%M%S) seconds=1500 quick='' trainer=''
 while getopts o:s:qt: option; do
@@ -103,6 +103,8 @@ for part in $parts; do
         nccl) bench -a auto,nccl -b 1K -e $most -f 4 ;;
         workload) bench --devices 0,0,0,0 --workload $model ;;
         selftest-all) selftest "0-$((gpus < 16 ? gpus - 1 : 15))" ;;
+        # Behind a switch, packing makes exchanges in which each rank has its share.
+        selftest-exchange) selftest 0,0,0,0 --machine dgx-a100 $([ -n "$quick" ] || echo --algorithm packing) ;;
         selftest-graph) executor=graph && selftest 0,0 && executor= ;;
         selftest-*) selftest "$(seq -s , "${name#*-}" | tr 1-9 0)" ;;
         *check) needs "compute-sanitizer is neither on the PATH nor in /usr/local/cuda/bin; install CUDA's toolkit" \

@@ -52,6 +52,11 @@ class GpuCommandTest {
     void ranksShareAGpu() throws Exception {
         CommandRun bench = banyan("", "bench --devices 0,0,5,0 -b 4K -e 4K -n 1 -w 0 --algorithm ring");
         assertThat(bench.out()).contains("# measured on GPUs [0, 0, 5, 0]: ").contains("# Out of bounds values : 0 OK");
+        CommandRun direct = banyan("", "bench --devices 0,0 -b 128K -e 128K -n 1 -w 0 -a one-shot,packing");
+        assertThat(direct.out()).contains("# Out of bounds values : 0 OK");
+        // One-shot in place goes by slots.
+        assertThat(Objects.requireNonNull(emulator).count("kernels banyan_exchange"))
+                .isEqualTo(3 * 2);
         Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
         CommandRun workload = banyan("", "bench --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
         assertThat(workload.out())

@@ -19,7 +19,9 @@ public enum DayPart {
     /** Bandwidth of copies at once, to and from the host and to peers. */
     COPIES_AT_ONCE("copies-at-once", (recorder, effort) -> new CopiesAtOnce(recorder, effort).run()),
     /** Bandwidth of every pair by copy engines, by a kernel's loads and by a kernel's stores. */
-    PEER_BANDWIDTH("peer-bandwidth", (recorder, effort) -> new PeerBandwidths(recorder, effort).run());
+    PEER_BANDWIDTH("peer-bandwidth", (recorder, effort) -> new PeerBandwidths(recorder, effort).run()),
+    /** Bits that instructions load and store by multicast addresses, on one GPU. */
+    MULTICAST("multicast", (recorder, effort) -> MulticastChecks.run(recorder));
 
     private final String label;
 

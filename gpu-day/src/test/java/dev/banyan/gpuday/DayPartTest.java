@@ -63,14 +63,15 @@ class DayPartTest {
     @AfterEach
     void nothingIsLeft() {
         assertThat(emulator().problems()).isEmpty();
-        for (String kind : List.of("contexts", "streams", "events", "modules", "graphs", "execs", "allocations")) {
+        for (String kind :
+                List.of("contexts", "streams", "events", "modules", "graphs", "execs", "allocations", "multicasts")) {
             assertThat(emulator().count(kind)).as(kind).isZero();
         }
         assertThat(emulator().count("host allocations")).isZero();
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MULTICAST")
     void threeGpusAreMeasured(DayPart measurement) {
         emulator().tell("devices 3", "peer 1 2 none", "staging allowed");
         measurement.run(recording, new Effort(true, LONG));
@@ -82,7 +83,9 @@ class DayPartTest {
     }
 
     @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "PEER_BANDWIDTH")
+    @EnumSource(
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"PEER_BANDWIDTH", "MULTICAST"})
     void oneGpuIsMeasured(DayPart measurement) {
         emulator().tell("devices 1");
         measurement.run(recording, new Effort(true, LONG));
@@ -95,6 +98,21 @@ class DayPartTest {
         assertThatThrownBy(() -> DayPart.PEER_BANDWIDTH.run(recording, new Effort(true, LONG)))
                 .isInstanceOf(SkippedException.class)
                 .hasMessage("there is one GPU, and so no pair");
+    }
+
+    @Test
+    void instructionsByMulticastAddressesAreChecked() {
+        emulator().tell("devices 1", "capability all 9 0", "multicast on");
+        DayPart.MULTICAST.run(recording, new Effort(true, LONG));
+        assertThat(recording.facts).hasSize(11).allMatch(fact -> fact.endsWith(" right"));
+    }
+
+    @Test
+    void aDriverMayRefuseMulticastAddresses() {
+        emulator().tell("devices 1", "capability all 9 0", "multicast unready");
+        assertThatThrownBy(() -> DayPart.MULTICAST.run(recording, new Effort(true, LONG)))
+                .isInstanceOf(SkippedException.class)
+                .hasMessageMatching("the driver makes no multicast addresses of one GPU: cuMulticastCreate.*");
     }
 
     @Test

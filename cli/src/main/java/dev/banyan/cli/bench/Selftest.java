@@ -19,8 +19,8 @@ final class Selftest {
     /** Nothing, less than a rank each, odd, no multiple of anything, and enough for several blocks of a kernel. */
     private static final long[] COUNTS = {0, 1, 3, 17, 1000, 4099, 100_003};
 
-    /** Counts of the short test: odd, and several blocks of a kernel. */
-    private static final long[] SHORT_COUNTS = {1, 17, 4099};
+    /** Counts of the short test: odd, and as floats more than 64 KiB, which take slots or an exchange. */
+    private static final long[] SHORT_COUNTS = {1, 17, 16_411};
 
     private static final int WIDEST = 8;
     /** Neither bytes nor elements can be counted in 32 bits. */

@@ -193,7 +193,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     () -> LivingBackends.keepBusy(this),
                     executor != ExecutorChoice.GRAPH
                             && jobPeers.isAlone()
-                            && StoreTrials.allView(List.copyOf(opened.values()), peerAccess),
+                            && StoreTrials.allView(ranks.held(), peerAccess),
                     tuning.sizes().lowLatencyBytes());
             pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {

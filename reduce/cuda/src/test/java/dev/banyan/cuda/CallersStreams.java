@@ -20,17 +20,20 @@ import java.util.stream.IntStream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
-/** A stream of each emulated GPU, in which a test puts a sum between work of its own. */
+/** A stream of each rank on its emulated GPU, in which a test puts a sum between work of its own. */
 final class CallersStreams {
     private static final int COUNT = 1000;
 
     private final CudaEmulator emulator;
+    private final int[] gpus;
     private final List<DriverStream> streams = new ArrayList<>();
 
-    CallersStreams(CudaEmulator emulator, int gpus) {
+    /** @param gpus the GPU of each rank */
+    CallersStreams(CudaEmulator emulator, int... gpus) {
         this.emulator = emulator;
-        for (int ordinal = 0; ordinal < gpus; ordinal++) {
-            EmulatedGpus.enter(ordinal);
+        this.gpus = gpus.clone();
+        for (int gpu : gpus) {
+            EmulatedGpus.enter(gpu);
             DriverStream stream = new DriverStream();
             EmulatedGpus.ok(JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING));
             streams.add(stream);
@@ -46,8 +49,8 @@ final class CallersStreams {
     }
 
     /** Returns the first streams, by their handles. */
-    CudaStreams first(int gpus) {
-        return CudaStreams.of(streams.subList(0, gpus).stream()
+    CudaStreams first(int ranks) {
+        return CudaStreams.of(streams.subList(0, ranks).stream()
                 .mapToLong(DriverStream::handle)
                 .toArray());
     }
@@ -57,19 +60,19 @@ final class CallersStreams {
      *
      * @param call {@link #sum}, which has run before
      */
-    void checkOrder(Communicator gpus, CollectiveCall call) {
-        int ranks = gpus.size();
+    void checkOrder(Communicator communicator, CollectiveCall call) {
+        int ranks = communicator.size();
         List<MemorySegment> buffers = call.outputs();
-        List<MemorySegment> copies = sum(gpus).outputs();
+        List<MemorySegment> copies = sum(communicator).outputs();
         emulator.tell("pause");
         for (int rank = 0; rank < ranks; rank++) {
-            EmulatedGpus.enter(rank);
+            EmulatedGpus.enter(gpus[rank]);
             EmulatedGpus.ok(JCudaDriver.cuMemsetD32Async(
                     new DeviceAddress(buffers.get(rank).address()), rank + 5, COUNT, streams.get(rank)));
         }
-        CompletableFuture<Void> ended = gpus.enqueue(call, first(ranks));
+        CompletableFuture<Void> ended = communicator.enqueue(call, first(ranks));
         for (int rank = 0; rank < ranks; rank++) {
-            EmulatedGpus.enter(rank);
+            EmulatedGpus.enter(gpus[rank]);
             EmulatedGpus.ok(JCudaDriver.cuMemcpyDtoDAsync(
                     new DeviceAddress(copies.get(rank).address()),
                     new DeviceAddress(buffers.get(rank).address()),
@@ -79,10 +82,10 @@ final class CallersStreams {
         assertThat(ended).isNotDone();
         emulator.tell("resume");
         for (int rank = 0; rank < ranks; rank++) {
-            EmulatedGpus.enter(rank);
+            EmulatedGpus.enter(gpus[rank]);
             EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
             int[] values = new int[COUNT];
-            gpus.copyToHost(copies.get(rank), MemorySegment.ofArray(values));
+            communicator.copyToHost(copies.get(rank), MemorySegment.ofArray(values));
             assertThat(values)
                     .containsOnly(IntStream.range(0, ranks).map(r -> r + 5).sum());
         }
@@ -96,26 +99,26 @@ final class CallersStreams {
      * @param buffers of each rank in turn
      * @return copies of what the call left in the buffers
      */
-    List<MemorySegment> run(Communicator gpus, CollectiveCall call, List<MemorySegment> buffers) {
-        int ranks = gpus.size();
+    List<MemorySegment> run(Communicator communicator, CollectiveCall call, List<MemorySegment> buffers) {
+        int ranks = communicator.size();
         List<MemorySegment> sources = new ArrayList<>();
         List<MemorySegment> copies = new ArrayList<>();
         for (int b = 0; b < buffers.size(); b++) {
             MemorySegment host =
                     MemorySegment.ofArray(new byte[(int) buffers.get(b).byteSize()]);
-            gpus.copyToHost(buffers.get(b), host);
-            sources.add(gpus.allocate(b % ranks, host.byteSize()));
-            gpus.copyToDevice(sources.get(b), host);
-            copies.add(gpus.allocate(b % ranks, host.byteSize()));
+            communicator.copyToHost(buffers.get(b), host);
+            sources.add(communicator.allocate(b % ranks, host.byteSize()));
+            communicator.copyToDevice(sources.get(b), host);
+            copies.add(communicator.allocate(b % ranks, host.byteSize()));
         }
         // A plan is made while copies go on.
-        gpus.run(call);
+        communicator.run(call);
         for (MemorySegment buffer : buffers) {
-            gpus.copyToDevice(buffer, MemorySegment.ofArray(new byte[(int) buffer.byteSize()]));
+            communicator.copyToDevice(buffer, MemorySegment.ofArray(new byte[(int) buffer.byteSize()]));
         }
         emulator.tell("pause");
         eachBuffer(buffers, ranks, (stream, b) -> copy(buffers.get(b), sources.get(b), stream));
-        CompletableFuture<Void> ended = gpus.enqueue(call, first(ranks));
+        CompletableFuture<Void> ended = communicator.enqueue(call, first(ranks));
         eachBuffer(buffers, ranks, (stream, b) -> copy(copies.get(b), buffers.get(b), stream));
         eachBuffer(
                 buffers,
@@ -127,7 +130,7 @@ final class CallersStreams {
                         stream)));
         emulator.tell("resume");
         for (int rank = 0; rank < ranks; rank++) {
-            EmulatedGpus.enter(rank);
+            EmulatedGpus.enter(gpus[rank]);
             EmulatedGpus.ok(JCudaDriver.cuStreamSynchronize(streams.get(rank)));
         }
         ended.join();
@@ -137,7 +140,7 @@ final class CallersStreams {
     private void eachBuffer(List<MemorySegment> buffers, int ranks, ObjIntConsumer<DriverStream> work) {
         for (int b = 0; b < buffers.size(); b++) {
             if (buffers.get(b).byteSize() > 0) {
-                EmulatedGpus.enter(b % ranks);
+                EmulatedGpus.enter(gpus[b % ranks]);
                 work.accept(streams.get(b % ranks), b);
             }
         }

@@ -380,7 +380,7 @@ class CudaBackendTest {
     @Test
     void aCallTakesItsPlaceInTheCallersStreams() {
         Machine machine = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
-        CallersStreams streams = new CallersStreams(emulator, 2);
+        CallersStreams streams = new CallersStreams(emulator, 0, 1);
         try (CudaBackend backend = new CudaBackend(new int[] {0, 1}, PATIENCE, PeerRule.ALL, 64 * MEBIBYTE, DEFAULT);
                 Communicator cuda = Communicator.create(machine, Config.defaults(), backend)) {
             CollectiveCall call = CallersStreams.sum(cuda);
@@ -405,9 +405,7 @@ class CudaBackendTest {
             try (CudaBackend backend = new CudaBackend(ofRanks, PATIENCE, PeerRule.ALL, 2 * MEBIBYTE, DEFAULT);
                     Communicator host = Communicator.onHost(machine, config);
                     Communicator cuda = Communicator.create(machine, config, backend)) {
-                long before = emulator.count("calls cuMemAlloc");
                 comparison.compare(host, cuda, Collective.REDUCE, DataType.F32, ReduceOp.SUM, false, 500_000, 0);
-                assertThat(emulator.count("calls cuMemAlloc")).isGreaterThan(before);
             }
         }
         try (CudaBackend backend = new CudaBackend(devices, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT);

@@ -45,9 +45,35 @@ class ExchangeFaultTest {
     private int refused;
     private int withoutTheSwitch;
 
+    private int[] ofRanks = {};
+
     @Test
     void everyFailingCallOfSharedMemoryIsMet() {
         failEach(2, 3000, 2, List.of());
+    }
+
+    @Test
+    void everyFailingCallOfMemoryOfOneGpuIsMet() {
+        failEachOfShared(3000, 2, SHARED_MEMORY, 0, 0);
+    }
+
+    @Test
+    @Tag("soak")
+    void everyFailingCallOfSharedGpusIsMet() {
+        // Without the switch, nothing is asked of a device.
+        List<String> others = OTHERS.stream()
+                .filter(function -> !function.equals("cuDeviceGetAttribute"))
+                .toList();
+        failEachOfShared(3000, 2, others, 0, 0, 0, 0);
+        failEachOfShared(600000, 2, SHARED_MEMORY, 1, 0, 1);
+        failEachOfShared(600000, 2, others, 1, 0, 1);
+    }
+
+    private void failEachOfShared(int count, int code, List<String> functions, int... gpus) {
+        ofRanks = gpus;
+        IntegerCall call = new IntegerCall(Collective.ALL_REDUCE, gpus.length, count);
+        functions.forEach(function -> failEach(function, call, code));
+        assertThat(refused).as("calls that ended in an exception").isGreaterThanOrEqualTo(functions.size() - 1);
     }
 
     @Tag("soak")
@@ -58,6 +84,7 @@ class ExchangeFaultTest {
     }
 
     private void failEach(int ranks, int count, int code, List<String> others) {
+        ofRanks = ExchangeGpus.apart(ranks);
         IntegerCall call = new IntegerCall(Collective.ALL_REDUCE, ranks, count);
         MULTICASTS.forEach(function -> failEach(function, call, code));
         assertThat(refused).isZero();
@@ -80,7 +107,7 @@ class ExchangeFaultTest {
         EmulatedProcess.beginAnother(emulator);
         ToLongFunction<String> calls = name -> emulator.count("calls " + name);
         boolean failed = false;
-        try (ExchangeGpus gpus = ExchangeGpus.of(emulator, call.ranks(), AlgorithmChoice.PACKING, "multicast on");
+        try (ExchangeGpus gpus = ExchangeGpus.of(emulator, ofRanks, AlgorithmChoice.PACKING, "multicast on");
                 Arena arena = Arena.ofShared()) {
             List<MemorySegment> expected = call.inputs(number, arena);
             long before = calls.applyAsLong(function);
@@ -100,7 +127,7 @@ class ExchangeFaultTest {
         }
         // Memory that a kernel may still touch is freed with a later backend.
         for (int later = 0; later < 4 && emulator.count("bytes") > 0; later++) {
-            ExchangeGpus.of(call.ranks(), AlgorithmChoice.PACKING, ExchangeGpus.SIZES, FaultClock.STOPPED)
+            ExchangeGpus.of(ofRanks, AlgorithmChoice.PACKING, ExchangeGpus.SIZES, FaultClock.STOPPED)
                     .close();
         }
         String what = "call " + number + " of " + function;

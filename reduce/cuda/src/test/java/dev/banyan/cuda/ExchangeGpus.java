@@ -13,11 +13,18 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.util.List;
+import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
-/** Emulated GPUs behind NVSwitches, with a communicator over them and one over as many ranks of the host. */
-record ExchangeGpus(CudaBackend backend, Communicator host, Communicator cuda) implements AutoCloseable {
+/**
+ * Emulated GPUs behind NVSwitches, with a communicator over them and one over as many ranks of the host.
+ *
+ * @param ofRanks the GPU of each rank
+ */
+record ExchangeGpus(List<Integer> ofRanks, CudaBackend backend, Communicator host, Communicator cuda)
+        implements AutoCloseable {
     /** No data in lines; few blocks. */
     static final ProgramSizes SIZES = new ProgramSizes(0, 512, 2, 8);
 
@@ -27,32 +34,65 @@ record ExchangeGpus(CudaBackend backend, Communicator host, Communicator cuda) i
      * @param multicast a command for the emulator, e.g. {@code multicast on}
      */
     static ExchangeGpus of(CudaEmulator emulator, int ranks, AlgorithmChoice algorithm, String multicast) {
-        emulator.tell("devices " + ranks + " switched", "capability all 9 0", multicast);
-        return of(ranks, algorithm, SIZES, FaultClock.STOPPED);
+        return of(emulator, apart(ranks), algorithm, multicast);
     }
 
-    /** The same with GPUs that the emulator knows already. */
-    static ExchangeGpus of(int ranks, AlgorithmChoice algorithm, ProgramSizes sizes, LongSupplier clock) {
-        int[] devices = IntStream.range(0, ranks).toArray();
+    /** The same with the GPU of each rank. */
+    static ExchangeGpus of(CudaEmulator emulator, int[] ofRanks, AlgorithmChoice algorithm, String multicast) {
+        emulator.tell("devices " + ofRanks.length + " switched", "capability all 9 0", multicast);
+        return of(ofRanks, algorithm, SIZES, FaultClock.STOPPED);
+    }
+
+    /** Returns a GPU for each rank. */
+    static int[] apart(int ranks) {
+        return IntStream.range(0, ranks).toArray();
+    }
+
+    /** Returns up to four GPUs for some ranks, at least two of which share one. */
+    static int[] shared(int ranks, SplittableRandom random) {
+        return random.ints(ranks, 0, random.nextInt(1, Math.min(ranks, 5))).toArray();
+    }
+
+    /**
+     * The same with GPUs that the emulator knows already.
+     *
+     * @param ofRanks the GPU of each rank
+     */
+    static ExchangeGpus of(int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes, LongSupplier clock) {
+        int ranks = ofRanks.length;
         Machine machine =
-                Presets.find(ranks > 8 ? "dgx-2" : "dgx-a100").orElseThrow().subset(devices);
+                Presets.find(ranks > 8 ? "dgx-2" : "dgx-a100").orElseThrow().subset(apart(ranks));
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                 .set(HostBackend.THREADS, 1)
                 .build();
         CudaBackend backend = new CudaBackend(
-                devices,
+                ofRanks,
                 FaultClock.TIMEOUT,
                 PeerRule.ALL,
                 64 << 20,
                 new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, clock, false, ExecutorChoice.AUTO, sizes, 1, 1));
         try {
             return new ExchangeGpus(
-                    backend, Communicator.onHost(machine, config), Communicator.create(machine, config, backend));
+                    IntStream.of(ofRanks).boxed().toList(),
+                    backend,
+                    Communicator.onHost(machine, config),
+                    Communicator.create(machine, config, backend));
         } catch (RuntimeException e) {
             backend.close();
             throw e;
         }
+    }
+
+    /** Returns a stream of each rank. */
+    CallersStreams streams(CudaEmulator emulator) {
+        return new CallersStreams(
+                emulator, ofRanks.stream().mapToInt(Integer::intValue).toArray());
+    }
+
+    /** Returns the number of kernels of a launch. */
+    long kernels() {
+        return ofRanks.stream().distinct().count();
     }
 
     @Override

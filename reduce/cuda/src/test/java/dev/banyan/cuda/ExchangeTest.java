@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.stream.IntStream;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
@@ -46,8 +47,13 @@ class ExchangeTest {
     }
 
     private ExchangeGpus gpus(int ranks, AlgorithmChoice algorithm, ProgramSizes sizes) {
-        emulator.tell("devices " + ranks + " switched");
-        return ExchangeGpus.of(ranks, algorithm, sizes, FaultClock.STOPPED);
+        return gpus(ExchangeGpus.apart(ranks), algorithm, sizes);
+    }
+
+    /** @param ofRanks the GPU of each rank */
+    private ExchangeGpus gpus(int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes) {
+        emulator.tell("devices " + ofRanks.length + " switched");
+        return ExchangeGpus.of(ofRanks, algorithm, sizes, FaultClock.STOPPED);
     }
 
     private long exchanges() {
@@ -89,6 +95,47 @@ class ExchangeTest {
             try (ExchangeGpus gpus = gpus(ranks, algorithm, ExchangeGpus.SIZES)) {
                 comparison.compareKinds(gpus.host(), gpus.cuda(), gpus.cuda(), ranks);
                 assertThat(exchanges()).as("%s", algorithm).isPositive();
+            }
+        }
+    }
+
+    /** Each two of an algorithm with some shared GPUs, a collective, a type, an operation, a length, an alignment. */
+    @Test
+    void exchangesOfRanksThatShareGpusGiveTheBitsOfTheHost() {
+        compareShared(List.of(
+                new int[] {0, 0},
+                new int[] {0, 0, 0, 0},
+                new int[] {1, 0, 1},
+                new int[] {0, 1, 2, 3, 0, 1, 2, 3},
+                new int[8],
+                new int[] {2, 2, 0, 1, 0}));
+    }
+
+    private void compareShared(List<int[]> all) {
+        for (int k = 0; k < all.size(); k++) {
+            EmulatedProcess.beginAnother(emulator);
+            int[] ofRanks = all.get(k);
+            List<AlgorithmChoice> algorithms = RandomChoices.EXCHANGING_ALGORITHMS;
+            try (ExchangeGpus gpus = gpus(ofRanks, algorithms.get(k % algorithms.size()), ExchangeGpus.SIZES)) {
+                HostComparison comparison = new HostComparison(new SplittableRandom(k));
+                comparison.comparePairs(gpus.host(), gpus.cuda(), gpus.cuda(), k, all.size());
+                assertThat(exchanges()).as("%s", gpus.ofRanks()).isPositive();
+            }
+        }
+    }
+
+    /** All collectives, types and operations by each algorithm that makes exchanges. */
+    @Tag("soak")
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 6, 7, 8, 16})
+    void everyKindOfExchangeOfSharedGpusGivesTheBitsOfTheHost(int ranks) {
+        SplittableRandom random = new SplittableRandom(ranks);
+        HostComparison comparison = new HostComparison(random);
+        for (AlgorithmChoice algorithm : RandomChoices.EXCHANGING_ALGORITHMS) {
+            EmulatedProcess.beginAnother(emulator);
+            try (ExchangeGpus gpus = gpus(ExchangeGpus.shared(ranks, random), algorithm, ExchangeGpus.SIZES)) {
+                comparison.compareKinds(gpus.host(), gpus.cuda(), gpus.cuda(), ranks);
+                assertThat(exchanges()).as("%s, %s", algorithm, gpus.ofRanks()).isPositive();
             }
         }
     }
@@ -153,6 +200,34 @@ class ExchangeTest {
         }
     }
 
+    /** A block has the same part in all calls of a launch, of which each has another number of blocks. */
+    @Test
+    void callsOfSharedGpusThatStartTogetherHaveNoRace() {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (ExchangeGpus gpus = gpus(new int[] {0, 1, 0}, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
+            for (int seed = 1; seed < 3; seed++) {
+                emulator.tell("interleave " + seed);
+                comparison.compareTogether(gpus.host(), gpus.cuda(), 400, 9_000, 1000);
+                emulator.tell("interleave 0");
+                assertThat(exchanges()).isEqualTo(2 * seed);
+                assertThat(emulator.count("races")).as("seed %d", seed).isZero();
+            }
+        }
+    }
+
+    /** Blocks of all ranks of a GPU wait for each other, so that there are no more than run at once. */
+    @Test
+    void blocksOfAllRanksRunAtOnce() {
+        emulator.tell("devices 1 switched", "multiprocessors all 7");
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        try (ExchangeGpus gpus =
+                ExchangeGpus.of(new int[3], AlgorithmChoice.PACKING, ExchangeGpus.SIZES, FaultClock.STOPPED)) {
+            comparison.compare(
+                    gpus.host(), gpus.cuda(), Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, false, 50_000, 0);
+            assertThat(exchanges()).isEqualTo(1);
+        }
+    }
+
     private static List<MemorySegment> buffers(Communicator cuda, int ranks) {
         return IntStream.range(0, ranks)
                 .mapToObj(rank -> cuda.allocate(rank, 4000))
@@ -197,25 +272,38 @@ class ExchangeTest {
 
     @Test
     void interleavingsHaveNoRace() {
-        interleave(0, 20);
+        interleave(0, 20, (ranks, _) -> ExchangeGpus.apart(ranks));
+    }
+
+    @Test
+    void interleavingsOfSharedGpusHaveNoRace() {
+        interleave(20, 10, ExchangeGpus::shared);
     }
 
     @Test
     @Tag("soak")
     @Timeout(value = 1, unit = TimeUnit.HOURS)
     void tenThousandInterleavingsHaveNoRace() {
-        interleave(1000, 10_000);
+        interleave(1000, 10_000, (ranks, _) -> ExchangeGpus.apart(ranks));
     }
 
-    private void interleave(long first, int calls) {
+    @Test
+    @Tag("soak")
+    @Timeout(value = 1, unit = TimeUnit.HOURS)
+    void tenThousandInterleavingsOfSharedGpusHaveNoRace() {
+        interleave(20_000, 10_000, ExchangeGpus::shared);
+    }
+
+    /** @param ofRanks returns the GPU of each of some ranks */
+    private void interleave(long first, int calls, BiFunction<Integer, SplittableRandom, int[]> ofRanks) {
         for (long seed = first; seed < first + calls; seed += 10) {
             SplittableRandom random = new SplittableRandom(seed);
             EmulatedProcess.beginAnother(emulator);
             HostComparison comparison = new HostComparison(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
-            try (ExchangeGpus gpus = gpus(seed == first ? 2 : random.nextInt(2, 9), algorithm, ExchangeGpus.SIZES)) {
-                HostComparison between =
-                        comparison.in(new CallersStreams(emulator, gpus.cuda().size()));
+            int ranks = seed == first ? 2 : random.nextInt(2, 9);
+            try (ExchangeGpus gpus = gpus(ofRanks.apply(ranks, random), algorithm, ExchangeGpus.SIZES)) {
+                HostComparison between = comparison.in(gpus.streams(emulator));
                 for (int call = 0; call < 10; call++) {
                     emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
                     Collective collective = RandomChoices.any(List.of(Collective.values()), random);
@@ -230,7 +318,7 @@ class ExchangeTest {
                             type,
                             op,
                             random.nextBoolean(),
-                            call == 0 && gpus.cuda().size() == 2 ? (20 << 10) / type.bytes() : 1 + random.nextInt(160),
+                            call == 0 && ranks == 2 ? (20 << 10) / type.bytes() : 1 + random.nextInt(160),
                             random.nextBoolean() ? type.bytes() : 0);
                     assertThat(emulator.problems()).as("seed %d", seed).isEmpty();
                     assertThat(emulator.count("races")).as("seed %d", seed).isZero();
@@ -243,10 +331,12 @@ class ExchangeTest {
     }
 
     /** A flag that gets lost: the kernel that waits for it ends when that is asked for, and names the rank. */
-    @Test
-    void aRankThatDoesNotComeIsNamed() {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aRankThatDoesNotComeIsNamed(int number) {
         emulator.tell("workers 1");
-        try (ExchangeGpus gpus = gpus(3, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
+        int[] ofRanks = IntStream.range(0, 3).map(rank -> rank % number).toArray();
+        try (ExchangeGpus gpus = gpus(ofRanks, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
             Executable call = gpus.backend()
                     .prepare(
                             new StarAlgorithm(3)

@@ -102,6 +102,44 @@ final class HostComparison {
         }
     }
 
+    /**
+     * Runs sums of floats in place, which start together.
+     *
+     * @param counts the number of elements of each
+     */
+    void compareTogether(Communicator host, Communicator cuda, int... counts) {
+        List<List<MemorySegment>> expected = new ArrayList<>();
+        List<List<MemorySegment>> got = new ArrayList<>();
+        try (Arena arena = Arena.ofShared()) {
+            for (int count : counts) {
+                expected.add(new ArrayList<>());
+                got.add(new ArrayList<>());
+                for (int rank = 0; rank < host.size(); rank++) {
+                    MemorySegment input = arena.allocate(4L * count, 64);
+                    random(input, DataType.F32, ReduceOp.SUM);
+                    expected.getLast().add(input);
+                    got.getLast().add(cuda.allocate(rank, 4L * count));
+                    cuda.copyToDevice(got.getLast().getLast(), input);
+                }
+            }
+            host.runAll(sums(expected));
+            cuda.runAll(sums(got));
+            for (int call = 0; call < counts.length; call++) {
+                for (int rank = 0; rank < host.size(); rank++) {
+                    String what = "sum of " + counts[call] + ", rank " + rank;
+                    assertSame(what, expected.get(call).get(rank), got.get(call).get(rank), cuda);
+                }
+            }
+        }
+    }
+
+    private static List<CollectiveCall> sums(List<List<MemorySegment>> all) {
+        return all.stream()
+                .map(buffers -> CollectiveCall.allReduce(
+                        buffers, buffers.getFirst().byteSize() / 4, DataType.F32, ReduceOp.SUM))
+                .toList();
+    }
+
     private static boolean isHeld(Communicator communicator, int rank) {
         return rank >= communicator.firstRank() && rank < communicator.firstRank() + communicator.ranksHeld();
     }

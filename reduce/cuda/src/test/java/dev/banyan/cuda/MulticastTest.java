@@ -134,8 +134,8 @@ class MulticastTest {
                 EmulatedProcess.beginAnother(emulator);
                 emulator.tell("devices 2 switched", "capability all 9 0", "multicast on");
                 long calls = 0;
-                try (ExchangeGpus gpus =
-                        ExchangeGpus.of(2, AlgorithmChoice.PACKING, ProgramSizes.DEFAULT, FaultClock.STOPPED)) {
+                try (ExchangeGpus gpus = ExchangeGpus.of(
+                        ExchangeGpus.apart(2), AlgorithmChoice.PACKING, ProgramSizes.DEFAULT, FaultClock.STOPPED)) {
                     for (long shift = 0; shift < shifts; shift += type.bytes()) {
                         boolean inPlace = near % 2 == 0;
                         comparison.compare(
@@ -190,6 +190,20 @@ class MulticastTest {
         }
     }
 
+    /** A multicast object takes each GPU once. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void ranksThatShareGpusDoWithoutTheSwitch(int number) {
+        HostComparison comparison = new HostComparison(new SplittableRandom(1));
+        int[] ofRanks = IntStream.range(0, 4).map(rank -> rank % number).toArray();
+        try (ExchangeGpus gpus = ExchangeGpus.of(emulator, ofRanks, AlgorithmChoice.PACKING, "multicast on")) {
+            comparison.compare(
+                    gpus.host(), gpus.cuda(), Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, false, 1024, 0);
+            assertThat(emulator.count("kernels banyan_exchange")).isEqualTo(number);
+            assertThat(emulator.count("calls cuMulticast")).isZero();
+        }
+    }
+
     @Test
     void multicastsHaveNoRace() {
         interleave(0, 10);
@@ -209,8 +223,7 @@ class MulticastTest {
             HostComparison comparison = HostComparison.exact(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
             try (ExchangeGpus gpus = gpus(seed == first ? 2 : random.nextInt(2, 9), algorithm)) {
-                HostComparison between =
-                        comparison.in(new CallersStreams(emulator, gpus.cuda().size()));
+                HostComparison between = comparison.in(gpus.streams(emulator));
                 for (int call = 0; call < 10; call++) {
                     emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
                     Collective collective = RandomChoices.any(List.of(Collective.values()), random);

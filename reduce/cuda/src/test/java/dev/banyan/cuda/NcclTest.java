@@ -196,7 +196,8 @@ class NcclTest {
 
     @Test
     void aCallTakesItsPlaceInTheCallersStreams() {
-        CallersStreams streams = new CallersStreams(emulator, RANKS);
+        CallersStreams streams =
+                new CallersStreams(emulator, IntStream.range(0, RANKS).toArray());
         try (Communicator gpus = four(named())) {
             CollectiveCall call = CallersStreams.sum(gpus);
             gpus.run(call);

@@ -43,6 +43,7 @@ class ProgramFaultTest {
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private int met;
     private long multicasts;
+    private long exchanges;
     /** True if the call that meets the fault has ended, so that no further time passes. */
     private volatile boolean isOver;
 
@@ -64,28 +65,33 @@ class ProgramFaultTest {
             Collective collective,
             AlgorithmChoice algorithm,
             int ranks,
+            int gpus,
             int count,
             boolean lines,
-            boolean multicast,
+            boolean exchange,
             long seed) {
         static Fault of(long seed) {
             SplittableRandom random = new SplittableRandom(seed);
             Kind kind = Kind.values()[(int) (seed % Kind.values().length)];
             int ranks = 2 + random.nextInt(7);
-            boolean multicast = seed / Kind.values().length % 3 == 0;
+            // Exchanges by the switch, by ranks of which some share GPUs, and programs.
+            long form = seed / Kind.values().length % 3;
+            boolean exchange = form != 2;
+            int gpus = form == 1 ? 1 + random.nextInt(Math.min(ranks - 1, 4)) : ranks;
             return new Fault(
                     kind,
-                    1 + random.nextInt(kind == Kind.LOST_FLAG ? 60 : ranks),
+                    1 + random.nextInt(kind == Kind.LOST_FLAG ? 60 : gpus),
                     RandomChoices.any(kind == Kind.FAIL ? List.of(700, 716, 719, 214) : List.of(46, 214, 999), random),
-                    random.nextInt(ranks),
+                    random.nextInt(gpus),
                     random.nextInt(3),
                     RandomChoices.any(List.of(Collective.values()), random),
                     RandomChoices.any(
-                            multicast ? RandomChoices.EXCHANGING_ALGORITHMS : RandomChoices.FAULTY_ALGORITHMS, random),
+                            exchange ? RandomChoices.EXCHANGING_ALGORITHMS : RandomChoices.FAULTY_ALGORITHMS, random),
                     ranks,
+                    gpus,
                     RandomChoices.any(List.of(1, 300, 3000), random),
-                    random.nextBoolean() && !multicast,
-                    multicast,
+                    random.nextBoolean() && !exchange,
+                    exchange,
                     seed);
         }
 
@@ -99,7 +105,7 @@ class ProgramFaultTest {
                 case FAIL -> "op kernel " + number + " fail " + code;
                 case LOSE -> "op kernel " + number + " lose " + device + " " + code;
                 case HANG -> "op kernel " + number + " hang";
-                case STALL -> "stall " + device + " " + (device + 1 + code % (ranks - 1)) % ranks;
+                case STALL -> "stall " + device + " " + (device + 1 + code % Math.max(1, gpus - 1)) % gpus;
                 case LOST_FLAG -> "lose-flag " + number;
                 case ABORT -> null;
             };
@@ -126,22 +132,26 @@ class ProgramFaultTest {
                 throw new AssertionError(fault.toString(), e);
             }
             multicasts += emulator.count("kernels banyan_multicast");
+            exchanges += fault.gpus() < fault.ranks() ? emulator.count("kernels banyan_exchange") : 0;
             EmulatedProcess.beginAnother(emulator);
         }
         assertThat(met).as("cases whose fault was met").isGreaterThan(count / 2);
         assertThat(multicasts).as("kernels by multicast addresses").isPositive();
+        assertThat(exchanges).as("kernels of ranks that share GPUs").isPositive();
     }
 
     /** Some calls that are sound, and then one that meets the fault, if it comes so far. */
     private void check(Fault fault) {
-        emulator.tell("devices 8 switched", "capability all 9 0", "multicast " + (fault.multicast() ? "on" : "none"));
+        emulator.tell("devices 8 switched", "capability all 9 0", "multicast " + (fault.exchange() ? "on" : "none"));
         isOver = false;
         Machine machine = MACHINE.subset(IntStream.range(0, fault.ranks()).toArray());
         Config config = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(fault.algorithm()))
                 .set(HostBackend.THREADS, 1)
                 .build();
-        int[] devices = IntStream.range(0, fault.ranks()).toArray();
+        int[] devices = IntStream.range(0, fault.ranks())
+                .map(rank -> rank % fault.gpus())
+                .toArray();
         Tuning tuning = new Tuning(
                 Moves.DEFAULT,
                 GraphCache.MOST_NODES,

@@ -28,7 +28,12 @@ public final class MulticastMemory {
     /** Undo what was done; the last is first. */
     private final Deque<IntSupplier> undoing = new ArrayDeque<>();
 
-    private MulticastMemory(List<CudaDevice> devices, List<MappedMemory> parts) {
+    /**
+     * @param devices all devices
+     * @param parts memory of each device, of one length
+     * @throws CudaException if the driver refuses that
+     */
+    public MulticastMemory(List<CudaDevice> devices, List<MappedMemory> parts) {
         long bytes = parts.getFirst().bytes();
         try (Arena arena = Arena.ofConfined()) {
             make(devices, parts, bytes, arena);
@@ -38,12 +43,7 @@ public final class MulticastMemory {
         }
     }
 
-    /**
-     * Makes addresses; none, with a warning, where the driver refuses that.
-     *
-     * @param devices all devices
-     * @param parts memory of each device, of one length
-     */
+    /** Makes addresses; none, with a warning, where the driver refuses that. */
     public static Optional<MulticastMemory> of(List<CudaDevice> devices, List<MappedMemory> parts) {
         try {
             return Optional.of(new MulticastMemory(devices, parts));
@@ -86,8 +86,12 @@ public final class MulticastMemory {
         Cuda.check(DriverCalls.call(function, arguments), function);
     }
 
-    /** Returns whether the driver says that a device can take part; an older one does not know the attribute. */
-    public static boolean isSupported(CudaDevice device) {
+    /** Returns whether the driver says that all devices can take part; an older one does not know the attribute. */
+    public static boolean isSupported(List<CudaDevice> devices) {
+        return devices.stream().allMatch(MulticastMemory::isSupported);
+    }
+
+    private static boolean isSupported(CudaDevice device) {
         int[] supported = new int[1];
         return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device.handle())
                         == CUresult.CUDA_SUCCESS

@@ -61,7 +61,7 @@ public final class DeviceMemory {
         this.ranks = ranks;
         this.lanes = lanes;
         this.running = running;
-        heap = open ? new OpenHeap(ranks.held().stream().distinct().toList()) : null;
+        heap = open ? new OpenHeap(ranks.held()) : null;
         this.longestClosed = longestClosed;
     }
 

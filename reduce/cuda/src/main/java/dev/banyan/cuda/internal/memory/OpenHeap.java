@@ -14,17 +14,21 @@ import java.util.Objects;
 import java.util.TreeMap;
 import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Memory of devices that is open to all of them. A mapping has at least 2 MiB, so that shorter pieces share one, each
  * in a place whose length is a power of two; such a mapping lasts until {@link #free()}.
  *
  * <p>Mappings of one length form groups, one of each device. Devices whose memory is allocated in the same order have
- * their pieces in the same places of the same groups; where the switch can, these have multicast addresses as well.
+ * their pieces in the same places of the same groups; where the switch can, and no ranks share a device, these have
+ * multicast addresses as well.
  *
  * <p>Safe for use from any thread.
  */
 final class OpenHeap {
+    private static final Logger LOG = LoggerFactory.getLogger(OpenHeap.class);
     private static final long LONGEST_SHARED = 1 << 20;
     private static final long SHORTEST = 512;
 
@@ -50,10 +54,14 @@ final class OpenHeap {
 
     private boolean multicasts;
 
-    /** @param devices all devices */
-    OpenHeap(List<CudaDevice> devices) {
-        this.devices = devices;
-        multicasts = devices.stream().allMatch(MulticastMemory::isSupported);
+    /** @param ranks the device of each rank */
+    OpenHeap(List<CudaDevice> ranks) {
+        devices = ranks.stream().distinct().toList();
+        multicasts = MulticastMemory.isSupported(devices);
+        if (multicasts && devices.size() < ranks.size()) {
+            LOG.info("a switch takes each GPU once, so that kernels add up for ranks that share GPUs");
+            multicasts = false;
+        }
     }
 
     /** Returns the address of memory that is in use from now on. Its contents are undefined. */

@@ -88,13 +88,17 @@ public final class StoreTrials implements ProgramReach {
     }
 
     /**
-     * Returns whether there are several devices, all of which may touch the mapped memory of all over NVLink. Loads
-     * over PCIe wait for each answer; such links have no atomic operations.
+     * Returns whether there are several ranks, whose devices may all touch the mapped memory of all, other ones over
+     * NVLink. Loads over PCIe wait for each answer; such links have no atomic operations.
+     *
+     * @param ranks the device of each rank
      */
-    public static boolean allView(List<CudaDevice> devices, PeerRule rule) {
-        return devices.size() > 1
+    public static boolean allView(List<CudaDevice> ranks, PeerRule rule) {
+        List<CudaDevice> devices = ranks.stream().distinct().toList();
+        return ranks.size() > 1
                 && devices.stream()
-                        .allMatch(owner -> viewers(owner, devices, rule).size() == devices.size()
+                        .allMatch(owner -> MappedMemory.isSupported(owner)
+                                && viewers(owner, devices, rule).size() == devices.size()
                                 && devices.stream()
                                         .allMatch(device -> device.equals(owner)
                                                 || CudaDevices.haveAtomics(device.ordinal(), owner.ordinal())));

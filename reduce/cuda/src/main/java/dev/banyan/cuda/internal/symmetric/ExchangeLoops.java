@@ -44,6 +44,7 @@ final class ExchangeLoops {
 
     /**
      * @param table a register with the address of the table
+     * @param block a register with the number of this block among those of its rank
      * @param share a register with the address of the share
      * @param sources a register with the number of sources
      * @param places a register with the number of sources and targets
@@ -53,6 +54,7 @@ final class ExchangeLoops {
             PtxText text,
             ExchangeKernel kernel,
             String table,
+            String block,
             String share,
             String sources,
             String places,
@@ -67,7 +69,7 @@ final class ExchangeLoops {
         elements = wide("ld.global.u64", "[" + share + "+16]");
         String bytes = wide("mul.lo.u64", elements, element.bytes());
         words = wide("selp.b64", 0, wide("shr.u64", bytes, 4), scalar);
-        thread = word("mad.lo.u32", word("mov.u32", "%ctaid.x"), ExchangeKernel.THREADS, word("mov.u32", "%tid.x"));
+        thread = word("mad.lo.u32", block, ExchangeKernel.THREADS, word("mov.u32", "%tid.x"));
         // A launch of several calls may have more blocks than this one.
         threads = word("mul.lo.u32", word("ld.global.u32", "[" + table + "]"), ExchangeKernel.THREADS);
         addresses = word("mov.u32", ExchangePtx.PLACES);

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -35,13 +36,14 @@ public final class ExchangePlanner {
     private final ProgramPieces pieces;
     private final ProgramSizes sizes;
     private final DeviceTables tables;
+    private final List<CudaDevice> devices;
     private final boolean multicasts;
     /** The piece with the flags of each rank; none before the first plan. */
     private final List<Integer> flags = new ArrayList<>();
 
     /**
      * @param ranks all ranks, which this process holds
-     * @param lanes copies to each device
+     * @param lanes copies to each device, in the order in which devices first appear among the ranks
      * @param peers the pairs that reach each other's memory
      * @param pieces memory of programs
      * @param sizes by which programs are cut: what these carry in lines is no exchange
@@ -57,14 +59,14 @@ public final class ExchangePlanner {
         this.pieces = pieces;
         this.sizes = sizes;
         tables = new DeviceTables(lanes);
-        multicasts = lanes.keySet().stream().allMatch(MulticastMemory::isSupported);
+        devices = List.copyOf(lanes.keySet());
+        multicasts = ranks.mostRanksOfADevice() == 1 && MulticastMemory.isSupported(devices);
     }
 
     /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
     public synchronized List<LaunchPlan> plans(Schedule schedule, DataType type, ReduceOp op) {
         boolean mean = op == ReduceOp.AVG && schedule.collective().reduces();
         if (schedule.ranks() > Kernel.Program.MOST_RANKS
-                || ranks.mostRanksOfADevice() > 1
                 || (mean && !type.isFloating())
                 || !DirectExchange.isLongEnough(schedule, sizes)
                 || !allReachEachOther()) {
@@ -107,13 +109,19 @@ public final class ExchangePlanner {
         }
         addFlags();
         List<ProgramPlan.Part> parts = new ArrayList<>();
-        for (int rank = 0; rank < ranks.size(); rank++) {
-            CudaDevice device = ranks.get(rank);
+        for (CudaDevice device : devices) {
             List<Long> addresses =
                     flags.stream().map(piece -> pieces.address(piece, device)).toList();
-            ExchangeTable table = new ExchangeTable(blocks, rank, addresses, ofRanks.get(rank));
+            List<ExchangeTable> here = IntStream.range(0, ranks.size())
+                    .filter(rank -> ranks.get(rank).equals(device))
+                    .mapToObj(rank -> new ExchangeTable(blocks, rank, addresses, ofRanks.get(rank)))
+                    .toList();
             parts.add(tables.part(
-                    device, table.bytes(), blocks, (_, counter) -> table.at(counter), device.function(kernel)));
+                    device,
+                    ExchangeTable.bytes(here),
+                    here.size() * blocks,
+                    (_, counter) -> ExchangeTable.write(here, counter),
+                    device.function(kernel)));
         }
         Schedule schedule = exchange.schedule();
         plans.add(new ExchangePlan(
@@ -143,7 +151,8 @@ public final class ExchangePlanner {
         long least = sizes.blocks();
         for (int rank = 0; rank < bytes.length; rank++) {
             most = Math.max(most, bytes[rank]);
-            least = Math.min(least, ranks.get(rank).residentBlocks(kernel, ExchangeKernel.THREADS));
+            int resident = ranks.get(rank).residentBlocks(kernel, ExchangeKernel.THREADS);
+            least = Math.min(least, resident / ranks.countAt(ranks.place(rank)));
         }
         return (int) Math.min(least, Math.ceilDiv(most, LEAST_OF_A_BLOCK));
     }

@@ -46,7 +46,7 @@ final class ExchangePtx {
         text.shared(STOP, 4);
         text.shared(BEGIN, 8);
         thread = word("mov.u32", "%tid.x");
-        block = word("mov.u32", "%ctaid.x");
+        block = text.register(WORD);
         table = text.register(LONG);
         base = text.register(LONG);
         stopped = test("setp.ne.u32", thread, thread);
@@ -110,13 +110,22 @@ final class ExchangePtx {
         }
     }
 
-    /** Finds the table and the flags' values of a call. */
+    /**
+     * Finds the table and the flags' values of a call. The blocks of a GPU take its ranks by turns, so that a block has
+     * the same part in all calls of a launch, and alone writes its flags, however many blocks each call has.
+     */
     private void begin(String call) {
         String single = test("setp.eq.u64", call, 0);
         text.emit("@" + single + " ld.param.u64 " + table + ", [table]");
         text.emit("@" + single + " ld.param.u64 " + base + ", [base]");
         text.emit("@!" + single + " ld.global.u64 " + table + ", [" + call + "+" + ProgramCall.TABLE + "]");
         text.emit("@!" + single + " ld.global.u64 " + base + ", [" + call + "+" + ProgramCall.BASE + "]");
+        String number = word("mov.u32", "%ctaid.x");
+        String ranks = word("ld.global.u32", field(ExchangeTable.RANKS_HERE));
+        String own = word("rem.u32", number, ranks);
+        text.emit("div.u32 " + block + ", " + number + ", " + ranks);
+        String apart = word("ld.global.u32", field(ExchangeTable.BYTES_APART));
+        text.emit("mad.wide.u32 " + table + ", " + own + ", " + apart + ", " + table);
     }
 
     /** Copies the addresses of buffers into shared memory, from parameters by one thread or from a batch by many. */
@@ -199,7 +208,7 @@ final class ExchangePtx {
         String before = word("atom.shared.cas.b32", "[" + STOP + "]", 0, code);
         text.emit("setp.eq.u32 " + stopped + ", " + thread + ", " + thread);
         text.branchIf(test("setp.ne.u32", before, 0), passed);
-        String status = wide("mad.wide.u32", block, ProgramStatus.BYTES, control);
+        String status = wide("mad.wide.u32", word("mov.u32", "%ctaid.x"), ProgramStatus.BYTES, control);
         int first = ProgramStatus.FIRST;
         text.emit("st.global.u32 " + field(status, first + 4) + ", " + number);
         text.emit("st.global.u32 " + field(status, first + 8) + ", " + rank);
@@ -226,7 +235,7 @@ final class ExchangePtx {
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
         text.emit("bar.red.or.pred " + misaligned + ", 0, " + misaligned);
-        text.scope(() -> new ExchangeLoops(text, kernel, table, at, sources, places, misaligned).emit());
+        text.scope(() -> new ExchangeLoops(text, kernel, table, block, at, sources, places, misaligned).emit());
         text.emit("bar.sync 0");
         String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
         text.emit("add.u64 " + at + ", " + at + ", " + wide("cvt.u64.u32", bytes));

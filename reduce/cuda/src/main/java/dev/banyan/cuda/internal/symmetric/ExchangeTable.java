@@ -6,13 +6,15 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * The part of a rank in an exchange, in the memory of its device. Layout, offsets in bytes:
+ * The part of a rank in an exchange, in the memory of its device, where the parts of all its ranks lie one behind
+ * another. Layout, offsets in bytes:
  *
  * <pre>
  *   0 u32 blocks, u32 ranks, u64 address of the done counter (u32, 0 at first)
  *  16 u64 address of this rank's flags, u32 rank, u32 number of shares
  *  32 for each rank, up to 16: u64 address of its flags
- * 160 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
+ * 160 u32 ranks of this device, u32 bytes from the begin of a part to the next one's, u64 0
+ * 176 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
  *     for each source and then each target: u32 buffer, u32 0, u64 offset in bytes
  * </pre>
  *
@@ -28,7 +30,9 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
     static final int RANK = 24;
     static final int SHARES = 28;
     static final int FLAGS = 32;
-    static final int FIRST_SHARE = FLAGS + 8 * Kernel.Program.MOST_RANKS;
+    static final int RANKS_HERE = FLAGS + 8 * Kernel.Program.MOST_RANKS;
+    static final int BYTES_APART = RANKS_HERE + 4;
+    static final int FIRST_SHARE = RANKS_HERE + 16;
     static final int SHARE_BYTES = 32;
     static final int PLACE_BYTES = 16;
     static final int FLAG_BYTES = 128;
@@ -64,21 +68,40 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
         return (long) FLAG_BYTES * Kernel.Program.MOST_RANKS * blocks;
     }
 
-    int bytes() {
+    private int bytes() {
         return FIRST_SHARE + shares.stream().mapToInt(Share::bytes).sum();
     }
 
+    /** Returns the bytes of the parts of one device. */
+    static int bytes(List<ExchangeTable> ranks) {
+        return ranks.size() * apart(ranks);
+    }
+
+    private static int apart(List<ExchangeTable> ranks) {
+        return ranks.stream().mapToInt(ExchangeTable::bytes).max().orElseThrow();
+    }
+
     /**
-     * Returns the table as it must lie in memory, wherever that is.
+     * Returns the parts of one device as they must lie in memory, wherever that is.
      *
      * @param doneCounter address of 4 bytes in the memory of the GPU, 0 before the first launch
      */
-    ByteBuffer at(long doneCounter) {
-        ByteBuffer table = ByteBuffer.allocateDirect(bytes()).order(ByteOrder.nativeOrder());
+    static ByteBuffer write(List<ExchangeTable> ranks, long doneCounter) {
+        ByteBuffer tables = ByteBuffer.allocateDirect(bytes(ranks)).order(ByteOrder.nativeOrder());
+        for (int r = 0; r < ranks.size(); r++) {
+            tables.position(r * apart(ranks) + RANKS_HERE);
+            tables.putInt(ranks.size()).putInt(apart(ranks));
+            ranks.get(r).write(tables.position(r * apart(ranks)), doneCounter);
+        }
+        return tables.rewind();
+    }
+
+    private void write(ByteBuffer table, long doneCounter) {
+        int begin = table.position();
         table.putInt(blocks).putInt(flags.size()).putLong(doneCounter);
         table.putLong(flags.get(rank)).putInt(rank).putInt(shares.size());
         flags.forEach(table::putLong);
-        table.position(FIRST_SHARE);
+        table.position(begin + FIRST_SHARE);
         for (Share share : shares) {
             table.putInt(share.sources().size()).putInt(share.targets().size());
             table.putInt(share.divisor())
@@ -88,7 +111,6 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
             share.sources().forEach(place -> put(table, place));
             share.targets().forEach(place -> put(table, place));
         }
-        return table.flip();
     }
 
     private static void put(ByteBuffer table, Place place) {
