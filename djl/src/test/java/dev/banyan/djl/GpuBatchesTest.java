@@ -2,6 +2,7 @@ package dev.banyan.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -96,6 +97,7 @@ class GpuBatchesTest {
         Step bucketed = step(buckets);
 
         assertThat(bucketed.results().mismatch(single.results())).isEqualTo(-1);
+        assertFirstElementsAreSums(single.results());
         assertThat(bucketed.waits()).isZero();
         // The sums of a batch are one launch on each GPU, and so are its broadcasts.
         assertThat(single.launches()).isEqualTo(2L * parameters * GPUS);
@@ -174,25 +176,43 @@ class GpuBatchesTest {
         }
     }
 
+    /** Checks the first element of each gradient on each GPU. */
+    private void assertFirstElementsAreSums(MemorySegment results) {
+        List<Double> sums = fill();
+        long at = 0;
+        for (int g = 0; g < gradients.size(); g++) {
+            for (int gpu = 0; gpu < GPUS; gpu++) {
+                assertThat((double) results.get(ValueLayout.JAVA_FLOAT, at)).isCloseTo(sums.get(g), within(1e-6));
+                at += gradients.get(g).count() * Float.BYTES;
+            }
+        }
+    }
+
     private long count(Stream<String> functions) {
         return functions
                 .mapToLong(function -> emulator.count("calls " + function))
                 .sum();
     }
 
-    private void fill() {
+    /** Fills the gradients with the same numbers each time, and returns the sum of each one's first elements. */
+    private List<Double> fill() {
         SplittableRandom random = new SplittableRandom(1);
+        List<Double> sums = new ArrayList<>();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate(longest());
             for (GpuBatches.Arrays arrays : gradients) {
+                double sum = 0;
                 for (MemorySegment buffer : arrays.buffers()) {
                     for (long i = 0; i < arrays.count(); i++) {
                         host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) random.nextDouble(-1, 1));
                     }
+                    sum += host.getAtIndex(ValueLayout.JAVA_FLOAT, 0);
                     gpus.copyToDevice(buffer, host.asSlice(0, arrays.count() * Float.BYTES));
                 }
+                sums.add(sum);
             }
         }
+        return sums;
     }
 
     private MemorySegment results() {
