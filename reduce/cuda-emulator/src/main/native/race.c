@@ -393,7 +393,11 @@ static void release_pending(Pending *store) {
 }
 
 static void reach_memory(Pending *store) {
+    /* The host may read the word at once, and is taken to have done so before its next call, which needs the lock. */
+    pthread_mutex_lock(&emu.lock);
     memcpy(store->at, &store->value, store->bytes);
+    if (store->released[OF_SYSTEM] && is_of_host((CUdeviceptr)store->at)) learn(&host, store->released[OF_SYSTEM]);
+    pthread_mutex_unlock(&emu.lock);
     uint64_t left;
     Shadow *shadow = shadows_at(store->at, &left);
     for (int s = 0; s < 3 && shadow; s++) {
@@ -401,10 +405,6 @@ static void reach_memory(Pending *store) {
         shadow->released[s] = hold(store->released[s]);
     }
     if (shadow) shadow->releaser = (Access){.op = store->op, .slot = store->slot};
-    /* The host may read the word from now on, and is taken to have done so before its next call. */
-    pthread_mutex_lock(&emu.lock);
-    if (store->released[OF_SYSTEM] && is_of_host((CUdeviceptr)store->at)) learn(&host, store->released[OF_SYSTEM]);
-    pthread_mutex_unlock(&emu.lock);
     release_pending(store);
 }
 
