@@ -85,7 +85,8 @@ public final class CudaLibrary {
         String missing = missing();
         if (missing != null) {
             return new CudaException("the NVIDIA driver is too old: its " + DRIVER + " has no " + missing
-                    + "; install one of CUDA 12.0 or later (525), or use the backend host");
+                    + "; install one of CUDA 12.0 or later (525), or"
+                    + " use host memory (Communicator.onHost, --backend host)");
         }
         try {
             withOwnDirectory(() -> JCudaDriver.setExceptionsEnabled(false));
@@ -95,13 +96,15 @@ public final class CudaLibrary {
                 // The sentence says it all; the bindings' report is a hundred lines long.
                 LOG.debug("{} cannot be loaded", DRIVER, e);
                 return new CudaException("no NVIDIA driver: " + DRIVER
-                        + " is not on this machine; install the driver of its GPUs, or use the backend host");
+                        + " is not on this machine; install the driver of its GPUs, or"
+                        + " use host memory (Communicator.onHost, --backend host)");
             }
             return new CudaException(
                     reason.contains(DRIVER)
                             ? "the NVIDIA driver can't be used: the " + DRIVER
                                     + " that the loader finds is no library for"
-                                    + " this machine; repair the driver's installation, or use the backend host"
+                                    + " this machine; repair the driver's installation, or"
+                                    + " use host memory (Communicator.onHost, --backend host)"
                             : "the native part of JCuda can't be loaded on "
                                     + System.getProperty("os.name") + " " + System.getProperty("os.arch")
                                     + "; it is made for Linux on x86-64",
