@@ -11,29 +11,31 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A block takes a chunk of
- * one array, which it finds by an {@link ElementTable}.
- */
-final class SumPtx {
+/** Writes instructions that make {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. */
+public final class SumPtx {
     private static final int DOUBLE_BIAS = Double.MAX_EXPONENT;
 
-    private final PtxText text = new PtxText();
-    private final Kernel.Sum kernel;
+    private final PtxText text;
     private final DataType type;
     private final boolean isDouble;
     /** Bits of the mantissa with the leading one, and the biased exponent of infinities. */
     private final int precision;
 
     private final int infinite;
-    private final int integerBytes;
     private final int countBits;
-    /** Loads numbers; nothing is combined. */
-    private final ElementCode code;
+    private final String exponent;
+    private final String divisor;
 
-    SumPtx(Kernel.Sum kernel) {
-        this.kernel = kernel;
-        type = kernel.type();
+    /**
+     * @param isWide whether integers have 64 bits
+     * @param exponent a register with the power of two for code 0
+     * @param divisor a register with the divisor of results
+     */
+    public SumPtx(PtxText text, DataType type, boolean isWide, String exponent, String divisor) {
+        this.text = text;
+        this.type = type;
+        this.exponent = exponent;
+        this.divisor = divisor;
         isDouble = type == DataType.F64;
         precision = switch (type) {
             case F64 -> 53;
@@ -42,45 +44,79 @@ final class SumPtx {
             default -> 24;
         };
         infinite = (1 << (type.bytes() * Byte.SIZE - precision)) - 1;
-        integerBytes = kernel.isWide() ? Long.BYTES : Integer.BYTES;
-        countBits = ReproducibleSum.countBits(kernel.isWide());
-        code = ElementCode.of(text, ReduceOp.PROD, Element.of(type), "");
+        countBits = ReproducibleSum.countBits(isWide);
     }
 
-    String text() {
+    /** Writes the kernel of a pass. A block takes a chunk of one array, which it finds by an {@link ElementTable}. */
+    static String pass(Kernel.Sum kernel) {
+        PtxText text = new PtxText();
         ElementTable table = new ElementTable(text);
         String values = table.array(0);
         String codes = table.array(1);
         String integers = table.array(2);
         String exponent = text.emit(WORD, "ld.param.u32", "[exponent]");
         String divisor = text.emit(WORD, "ld.param.u32", "[divisor]");
-        table.eachElement(index -> element(
-                text.at(values, index, type.bytes()),
+        SumPtx sums = new SumPtx(text, kernel.type(), kernel.isWide(), exponent, divisor);
+        table.eachElement(index -> sums.pass(
+                kernel,
+                text.at(values, index, kernel.type().bytes()),
                 text.at(codes, index, 1),
-                text.at(integers, index, integerBytes),
-                exponent,
-                divisor));
+                text.at(integers, index, kernel.isWide() ? Long.BYTES : Integer.BYTES)));
         List<String> parameters = new ArrayList<>(ElementTable.PARAMETERS);
         parameters.add(".param .u32 exponent");
         parameters.add(".param .u32 divisor");
         return text.module(kernel.name(), Kernel.LIMITS, parameters);
     }
 
-    private void element(String value, String codeAt, String integer, String exponent, String divisor) {
+    private void pass(Kernel.Sum kernel, String valueAt, String codeAt, String integerAt) {
+        ElementCode code = ElementCode.of(text, ReduceOp.PROD, Element.of(type), "");
         switch (kernel.stage()) {
-            case CODES -> text.emit("st.global.u8 [" + codeAt + "], " + codeOf(load(value)));
+            case CODES ->
+                text.emit("st.global.u8 [" + codeAt + "], "
+                        + codeOf(number(code.loadElement(valueAt).getFirst())));
             case INTEGERS -> {
                 String greatest = word("ld.global.u8", "[" + codeAt + "]");
-                String number = integer(load(value), greatest, exponent);
-                text.emit("st.global.u" + integerBytes * Byte.SIZE + " [" + integer + "], " + number);
+                String integer = integer(number(code.loadElement(valueAt).getFirst()), greatest);
+                text.emit(
+                        kernel.isWide()
+                                ? "st.global.u64 [" + integerAt + "], " + integer
+                                : "st.global.u32 [" + integerAt + "], " + word("cvt.u32.u64", integer));
             }
             case RESULTS -> {
                 String sum = kernel.isWide()
-                        ? wide("ld.global.u64", "[" + integer + "]")
-                        : wide("cvt.s64.s32", word("ld.global.u32", "[" + integer + "]"));
-                result(value, sum, word("ld.global.u8", "[" + codeAt + "]"), exponent, divisor);
+                        ? wide("ld.global.u64", "[" + integerAt + "]")
+                        : wide("cvt.s64.s32", word("ld.global.u32", "[" + integerAt + "]"));
+                store(valueAt, result(sum, word("ld.global.u8", "[" + codeAt + "]")));
             }
         }
+    }
+
+    /**
+     * Returns a register of 64 bits with the bits of the sum of numbers in their type.
+     *
+     * @param accumulators a number each, as {@link ElementCode} loads it
+     */
+    public String sum(List<String> accumulators) {
+        List<String> numbers = accumulators.stream().map(this::number).toList();
+        String greatest = codeOf(numbers.getFirst());
+        for (String number : numbers.subList(1, numbers.size())) {
+            greatest = word("max.u32", greatest, codeOf(number));
+        }
+        String sum = integer(numbers.getFirst(), greatest);
+        for (String number : numbers.subList(1, numbers.size())) {
+            sum = wide("add.u64", sum, integer(number, greatest));
+        }
+        return result(sum, greatest);
+    }
+
+    /** Stores a number of which a register of 64 bits has the bits. */
+    public void store(String at, String bits) {
+        String stored = switch (type.bytes()) {
+            case 8 -> bits;
+            case 4 -> word("cvt.u32.u64", bits);
+            default -> text.emit(PtxText.Register.HALF, "cvt.u16.u64", bits);
+        };
+        text.emit("st.global.b" + type.bytes() * Byte.SIZE + " [" + at + "], " + stored);
     }
 
     private String word(String operation, Object... operands) {
@@ -95,10 +131,9 @@ final class SumPtx {
         return text.emit(PREDICATE, operation, operands);
     }
 
-    /** Loads a number as a double, which is exact. */
-    private String load(String at) {
-        String number = code.loadElement(at).getFirst();
-        return isDouble ? number : text.emit(DOUBLE, "cvt.f64.f32", number);
+    /** Returns a number as a double, which is exact. */
+    private String number(String accumulator) {
+        return isDouble ? accumulator : text.emit(DOUBLE, "cvt.f64.f32", accumulator);
     }
 
     private String codeOf(String number) {
@@ -112,7 +147,7 @@ final class SumPtx {
     }
 
     /** Returns the power by which numbers are multiplied where the greatest code is this one. */
-    private String power(String greatest, String exponent) {
+    private String power(String greatest) {
         return word("sub.s32", exponent, isDouble ? word("shl.b32", greatest, 3) : greatest);
     }
 
@@ -121,15 +156,15 @@ final class SumPtx {
         return text.emit(DOUBLE, "mov.b64", wide("shl.b64", biased, 52));
     }
 
-    private String integer(String number, String greatest, String exponent) {
-        String power = power(greatest, exponent);
+    /** Returns a register of 64 bits with the integer of a number. */
+    private String integer(String number, String greatest) {
+        String power = power(greatest);
         String half = word("shr.s32", power, 1);
         String scaled = text.emit(DOUBLE, "mul.rn.f64", number, powerOfTwo(half));
         String whole = text.emit(DOUBLE, "mul.rn.f64", scaled, powerOfTwo(word("sub.s32", power, half)));
         String rounded = wide("cvt.rni.s64.f64", whole);
         String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
-        String integer = wide("selp.b64", count(number), rounded, isSpecial);
-        return kernel.isWide() ? integer : word("cvt.u32.u64", integer);
+        return wide("selp.b64", count(number), rounded, isSpecial);
     }
 
     /** Returns what a number adds where some are not finite. */
@@ -146,9 +181,9 @@ final class SumPtx {
         return wide("selp.b64", wide("mov.b64", 0), special, isFinite);
     }
 
-    private void result(String at, String sum, String greatest, String exponent, String divisor) {
+    private String result(String sum, String greatest) {
         String magnitude = wide("abs.s64", sum);
-        String power = word("neg.s32", power(greatest, exponent));
+        String power = word("neg.s32", power(greatest));
         String isNegative = test("setp.lt.s64", sum, 0);
         String whole = text.label("whole");
         text.branchIf(test("setp.le.u32", divisor, 1), whole);
@@ -158,16 +193,7 @@ final class SumPtx {
         String isZero = test("setp.eq.s64", sum, 0);
         String finite = wide("selp.b64", wide("mov.b64", 0), signed(rounded, isNegative), isZero);
         String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
-        String bits = wide("selp.b64", special(sum), finite, isSpecial);
-        text.emit("st.global.b" + type.bytes() * Byte.SIZE + " [" + at + "], " + stored(bits));
-    }
-
-    private String stored(String bits) {
-        return switch (type.bytes()) {
-            case 8 -> bits;
-            case 4 -> word("cvt.u32.u64", bits);
-            default -> text.emit(PtxText.Register.HALF, "cvt.u16.u64", bits);
-        };
+        return wide("selp.b64", special(sum), finite, isSpecial);
     }
 
     /** Divides a magnitude; the last of 62 bits stands for all that is cut off. */
