@@ -71,7 +71,6 @@ class ReproducibleGpusTest {
                 }
             }
         }
-        System.out.println("EXCH " + type + ranks + executor + algorithm + " " + emulator.count("kernels banyan_reproducible") + " " + emulator.count("kernels banyan_sum"));
     }
 
     /** An allreduce of 2 MiB gathers results of which each rank makes a share; an odd count has one more. */

@@ -207,6 +207,13 @@ public final class DeviceMemory {
                 : null;
     }
 
+    /** Returns the end of the allocation that has an address, or the greatest address if none has it. */
+    long end(long address) {
+        Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
+        long end = below == null ? 0 : below.getKey() + below.getValue().bytes();
+        return end > address ? end : Long.MAX_VALUE;
+    }
+
     /** @throws IllegalArgumentException if an address is no memory of the rank's device */
     void checkOwner(int rank, long address) {
         int ordinal = ordinal("the buffer of rank " + rank, address);

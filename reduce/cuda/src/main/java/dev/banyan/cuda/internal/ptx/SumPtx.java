@@ -10,6 +10,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** Writes instructions that make {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. */
 public final class SumPtx {
@@ -73,10 +74,12 @@ public final class SumPtx {
         switch (kernel.stage()) {
             case CODES ->
                 text.emit("st.global.u8 [" + codeAt + "], "
-                        + codeOf(number(code.loadElement(valueAt).getFirst())));
+                        + codeOf(code.loadElement(valueAt).getFirst()));
             case INTEGERS -> {
                 String greatest = word("ld.global.u8", "[" + codeAt + "]");
-                String integer = integer(number(code.loadElement(valueAt).getFirst()), greatest);
+                String number = code.loadElement(valueAt).getFirst();
+                String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+                String integer = wide("selp.b64", count(number), integer(number, greatest), isSpecial);
                 text.emit(
                         kernel.isWide()
                                 ? "st.global.u64 [" + integerAt + "], " + integer
@@ -86,7 +89,9 @@ public final class SumPtx {
                 String sum = kernel.isWide()
                         ? wide("ld.global.u64", "[" + integerAt + "]")
                         : wide("cvt.s64.s32", word("ld.global.u32", "[" + integerAt + "]"));
-                store(valueAt, result(sum, word("ld.global.u8", "[" + codeAt + "]")));
+                String greatest = word("ld.global.u8", "[" + codeAt + "]");
+                String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+                store(valueAt, wide("selp.b64", special(sum), finite(sum, greatest), isSpecial));
             }
         }
     }
@@ -97,16 +102,32 @@ public final class SumPtx {
      * @param accumulators a number each, as {@link ElementCode} loads it
      */
     public String sum(List<String> accumulators) {
-        List<String> numbers = accumulators.stream().map(this::number).toList();
-        String greatest = codeOf(numbers.getFirst());
-        for (String number : numbers.subList(1, numbers.size())) {
-            greatest = word("max.u32", greatest, codeOf(number));
-        }
-        String sum = integer(numbers.getFirst(), greatest);
-        for (String number : numbers.subList(1, numbers.size())) {
-            sum = wide("add.u64", sum, integer(number, greatest));
-        }
-        return result(sum, greatest);
+        String greatest = accumulators.stream()
+                .map(this::codeOf)
+                .reduce((code, next) -> word("max.u32", code, next))
+                .orElseThrow();
+        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+        String bits = text.register(LONG);
+        String special = text.label("special");
+        String end = text.label("summed");
+        text.branchIf(isSpecial, special);
+        text.scope(() -> set(bits, finite(total(accumulators, number -> integer(number, greatest)), greatest)));
+        text.emit("bra " + end);
+        text.place(special);
+        text.scope(() -> set(bits, special(total(accumulators, this::count))));
+        text.place(end);
+        return bits;
+    }
+
+    private String total(List<String> numbers, UnaryOperator<String> integer) {
+        return numbers.stream()
+                .map(integer)
+                .reduce((sum, next) -> wide("add.u64", sum, next))
+                .orElseThrow();
+    }
+
+    private void set(String target, String source) {
+        text.emit("mov.b64 " + target + ", " + source);
     }
 
     /** Stores a number of which a register of 64 bits has the bits. */
@@ -136,14 +157,12 @@ public final class SumPtx {
         return isDouble ? accumulator : text.emit(DOUBLE, "cvt.f64.f32", accumulator);
     }
 
-    private String codeOf(String number) {
-        String bits = wide("mov.b64", number);
-        String exponent = word("cvt.u32.u64", wide("and.b64", wide("shr.u64", bits, 52), 2 * DOUBLE_BIAS + 1));
-        if (isDouble) {
-            return word("shr.u32", word("max.s32", word("sub.s32", exponent, 7), 0), 3);
+    private String codeOf(String accumulator) {
+        if (!isDouble) {
+            return word("max.u32", word("bfe.u32", word("mov.b32", accumulator), 23, 8), 1);
         }
-        String narrow = word("sub.s32", exponent, DOUBLE_BIAS - Float.MAX_EXPONENT);
-        return word("min.s32", word("max.s32", narrow, 1), ReproducibleSum.SPECIAL);
+        String exponent = word("cvt.u32.u64", wide("bfe.u64", wide("mov.b64", accumulator), 52, 11));
+        return word("shr.u32", word("max.s32", word("sub.s32", exponent, 7), 0), 3);
     }
 
     /** Returns the power by which numbers are multiplied where the greatest code is this one. */
@@ -156,20 +175,18 @@ public final class SumPtx {
         return text.emit(DOUBLE, "mov.b64", wide("shl.b64", biased, 52));
     }
 
-    /** Returns a register of 64 bits with the integer of a number. */
-    private String integer(String number, String greatest) {
+    /** Returns a register of 64 bits with the integer of a number, if the greatest code is not special. */
+    private String integer(String accumulator, String greatest) {
         String power = power(greatest);
         String half = word("shr.s32", power, 1);
-        String scaled = text.emit(DOUBLE, "mul.rn.f64", number, powerOfTwo(half));
+        String scaled = text.emit(DOUBLE, "mul.rn.f64", number(accumulator), powerOfTwo(half));
         String whole = text.emit(DOUBLE, "mul.rn.f64", scaled, powerOfTwo(word("sub.s32", power, half)));
-        String rounded = wide("cvt.rni.s64.f64", whole);
-        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
-        return wide("selp.b64", count(number), rounded, isSpecial);
+        return wide("cvt.rni.s64.f64", whole);
     }
 
     /** Returns what a number adds where some are not finite. */
-    private String count(String number) {
-        String bits = wide("mov.b64", number);
+    private String count(String accumulator) {
+        String bits = wide("mov.b64", number(accumulator));
         String magnitude = wide("and.b64", bits, "0x7fffffffffffffff");
         String infinity = wide("mov.b64", "0x7ff0000000000000");
         String isNegative = test("setp.lt.s64", bits, 0);
@@ -181,7 +198,8 @@ public final class SumPtx {
         return wide("selp.b64", wide("mov.b64", 0), special, isFinite);
     }
 
-    private String result(String sum, String greatest) {
+    /** Returns the bits of the number that is nearest to a sum of integers, or to its mean. */
+    private String finite(String sum, String greatest) {
         String magnitude = wide("abs.s64", sum);
         String power = word("neg.s32", power(greatest));
         String isNegative = test("setp.lt.s64", sum, 0);
@@ -191,9 +209,7 @@ public final class SumPtx {
         text.place(whole);
         String rounded = rounded(magnitude, power);
         String isZero = test("setp.eq.s64", sum, 0);
-        String finite = wide("selp.b64", wide("mov.b64", 0), signed(rounded, isNegative), isZero);
-        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
-        return wide("selp.b64", special(sum), finite, isSpecial);
+        return wide("selp.b64", wide("mov.b64", 0), signed(rounded, isNegative), isZero);
     }
 
     /** Divides a magnitude; the last of 62 bits stands for all that is cut off. */
