@@ -158,7 +158,10 @@ class SimulatedBenchTest {
     void reproducibleSumsSayWhatIsAssumedAndRefused() {
         assertThat(reproducibly("predict --machine p3.8xlarge -b 1M -e 1M -a star,nccl")
                         .out())
-                .contains("one exchange where GPUs load", "an allreduce of one byte an element", "assumed to be as fast as copies")
+                .contains(
+                        "one exchange where GPUs load",
+                        "an allreduce of one byte an element",
+                        "assumed to be as fast as copies")
                 .contains("no row of nccl: BANYAN_REPRODUCIBLE asks for results that NCCL does not promise");
         CommandRun product = reproducibly("predict --machine p3.8xlarge -b 1M -e 1M -o prod");
         assertThat(product.err()).contains("products of F32 depend on their order");

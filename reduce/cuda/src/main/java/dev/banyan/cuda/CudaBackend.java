@@ -381,8 +381,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
             ProgramPlan program = program(schedule, type, op);
             if (program == null) {
                 plans.askPeers(schedule, type, op);
-                return queue.add(
-                        () -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
+                return queue.add(() -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
             }
             List<LaunchPlan> launches =
                     new ArrayList<>(jobPeers.isAlone() ? exchanges.plans(schedule, type, op) : List.of());

@@ -118,8 +118,8 @@ class ReproducibleGpusTest {
                     assertThat(found).isEqualTo(expected.get(call));
                 }
             }
-            EmulatedGpus.ok(JCudaDriver.cuMemFree(new DeviceAddress(
-                    calls.getLast().outputs().getFirst().address())));
+            EmulatedGpus.ok(JCudaDriver.cuMemFree(
+                    new DeviceAddress(calls.getLast().outputs().getFirst().address())));
         }
     }
 

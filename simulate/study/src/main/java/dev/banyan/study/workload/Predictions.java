@@ -90,7 +90,9 @@ public final class Predictions {
                 .filter(direct -> costs.sumUs(direct).isPresent())
                 .map(direct -> new PredictedSum(parts, true, List.of(direct)))
                 .orElseGet(() -> new PredictedSum(
-                        parts, false, parts.collectives().stream().map(this::plan).toList()));
+                        parts,
+                        false,
+                        parts.collectives().stream().map(this::plan).toList()));
     }
 
     /** Predicted time in us of a call alone. */

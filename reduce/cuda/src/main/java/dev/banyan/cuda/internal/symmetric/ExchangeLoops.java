@@ -54,8 +54,8 @@ final class ExchangeLoops {
         for (int number : UNROLLED) {
             String other = text.label("other_sources");
             text.branchIf(test("setp.ne.u32", sources, number), other);
-            text.scope(() ->
-                    loops.eachRound(Math.clamp(WORDS_IN_FLIGHT / number, 1, 2), round -> combineAllAtOnce(round, number)));
+            text.scope(() -> loops.eachRound(
+                    Math.clamp(WORDS_IN_FLIGHT / number, 1, 2), round -> combineAllAtOnce(round, number)));
             text.emit("bra " + rest);
             text.place(other);
         }

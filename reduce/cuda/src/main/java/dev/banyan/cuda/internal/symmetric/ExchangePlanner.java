@@ -77,8 +77,7 @@ public final class ExchangePlanner {
         List<LaunchPlan> plans = new ArrayList<>();
         if (multicasts && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
-            ExchangeShares shares =
-                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines);
+            ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines);
             if (!shares.multicast().isEmpty()) {
                 plan(new ExchangeKernel(combining, element, true), shares, exchange)
                         .ifPresent(plans::add);
@@ -111,8 +110,8 @@ public final class ExchangePlanner {
         if (schedule.ranks() > Kernel.Program.MOST_RANKS || ranks.mostRanksOfADevice() > 1 || !allReachEachOther()) {
             return Optional.empty();
         }
-        Optional<DirectExchange> exchange = DirectExchange.of(schedule)
-                .filter(direct -> !direct.shares().isEmpty());
+        Optional<DirectExchange> exchange =
+                DirectExchange.of(schedule).filter(direct -> !direct.shares().isEmpty());
         exchange.ifPresent(DirectExchange::verify);
         return exchange;
     }

@@ -239,8 +239,7 @@ final class ExchangePtx {
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
         text.emit("bar.red.or.pred " + misaligned + ", 0, " + misaligned);
-        text.scope(() -> loops.accept(
-                new ShareLoops(text, element.bytes(), table, at, sources, places, misaligned)));
+        text.scope(() -> loops.accept(new ShareLoops(text, element.bytes(), table, at, sources, places, misaligned)));
         text.emit("bar.sync 0");
         String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
         text.emit("add.u64 " + at + ", " + at + ", " + wide("cvt.u64.u32", bytes));

@@ -53,13 +53,12 @@ final class SumLoops {
         List<String> results = new ArrayList<>();
         for (int w = 0; w < loaded.getFirst().size(); w++) {
             int word = w;
-            List<List<String>> numbers =
-                    ofEachSource(source -> code.unpack(List.of(loaded.get(source).get(word))));
+            List<List<String>> numbers = ofEachSource(
+                    source -> code.unpack(List.of(loaded.get(source).get(word))));
             List<String> bits = new ArrayList<>();
             for (int n = 0; n < numbers.getFirst().size(); n++) {
                 int number = n;
-                bits.add(sums.sum(
-                        numbers.stream().map(each -> each.get(number)).toList()));
+                bits.add(sums.sum(numbers.stream().map(each -> each.get(number)).toList()));
             }
             results.add(packed(bits));
         }
