@@ -110,8 +110,9 @@ final class PassedSum implements Executable {
     @Override
     public void start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
-        if (atOnce != null && isAtOnce(inputs, outputs)) {
-            atOnce.start(inputs, outputs, streams, completion);
+        OpenSum open = atOnce;
+        if (open != null && open.takes(inputs, outputs)) {
+            open.start(inputs, outputs, streams, completion);
             return;
         }
         SumGroup alone = group();

@@ -18,7 +18,7 @@ public final class ProgramExecutable extends QueuedExecutable implements OpenSum
     private static final int MOST_KNOWN = 64;
 
     private final ProgramLauncher launcher;
-    /** Of these, the first that can work on the buffers of a call carries it out. */
+    /** A call is carried out by the first of these that can work on its buffers. */
     private final List<LaunchPlan> plans;
 
     private final Consumer<LaunchPlan> closing;
