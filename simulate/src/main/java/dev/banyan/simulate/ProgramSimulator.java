@@ -145,6 +145,20 @@ public final class ProgramSimulator {
     }
 
     /**
+     * Returns the time of a reproducible sum in one pass, in us: of an exchange by loads and stores alone, whatever its
+     * length. Its arithmetic is taken to be as fast as copies. Nothing if it does not run as one.
+     *
+     * @param schedule one that {@linkplain #canRun can run}
+     */
+    public OptionalDouble sumUs(Schedule schedule) {
+        return exchanges.applies()
+                ? DirectExchange.of(schedule).stream()
+                        .mapToDouble(exchange -> exchanges.us(exchange, false))
+                        .findAny()
+                : OptionalDouble.empty();
+    }
+
+    /**
      * Simulates a program alone.
      *
      * @throws IllegalArgumentException if its ranks are not the machine's, or it takes longer than 26 days

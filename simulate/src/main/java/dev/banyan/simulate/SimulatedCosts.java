@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.IntStream;
@@ -132,6 +133,17 @@ public final class SimulatedCosts implements CostModel {
     double kernelsUs(Schedule schedule, ProgramLayout layout, List<LogicalLink> links) {
         ProgramSimulator simulator = programSimulator(links);
         return simulator.exchangeUs(schedule).orElseGet(() -> simulator.predictedUs(layout));
+    }
+
+    /**
+     * Returns the time of a reproducible sum in one pass, in us; nothing if GPUs do not carry it out so.
+     *
+     * @param planned of which each result follows from inputs at once
+     */
+    public OptionalDouble sumUs(PlannedSchedule planned) {
+        return program(planned.schedule(), planned.links()).isPresent()
+                ? programSimulator(planned.links()).sumUs(planned.schedule())
+                : OptionalDouble.empty();
     }
 
     @Override

@@ -200,9 +200,9 @@ final class SimulatedBench {
     private List<String> passes() {
         Profile constants = costs.usual().profile();
         return List.of(
-                "# " + Algorithms.REPRODUCIBLE.name()
-                        + "=1: a sum is an allreduce of one byte an element, a reduction of"
-                        + " integers, an allgather if it is long,",
+                "# " + Algorithms.REPRODUCIBLE.name() + "=1: a sum is one exchange where GPUs load from each other over"
+                        + " NVLink, its arithmetic assumed to be as fast as copies,",
+                "# else an allreduce of one byte an element, a reduction of integers, an allgather if it is long,",
                 "# and three kernels of " + Numbers.plain(constants.get(Constant.KERNEL_US))
                         + " us each that move their bytes at " + Numbers.plain(constants.get(Constant.REDUCE_GBS))
                         + " GB/s, assumed to be as fast as copies");

@@ -7,6 +7,7 @@ import dev.banyan.reduce.backend.Executable;
 import dev.banyan.reduce.backend.RankRange;
 import dev.banyan.reduce.internal.CloseAll;
 import dev.banyan.reduce.internal.Completions;
+import dev.banyan.reduce.internal.sum.OpenSum;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.internal.sum.SumPasses;
@@ -29,8 +30,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reproducible sum on devices with memory of their own by the collectives of {@link SumParts}. Each device makes the
- * codes and integers of its own numbers, and then results.
+ * A reproducible sum on devices with memory of their own: in one pass where devices can load the numbers of all ranks,
+ * else by the collectives of {@link SumParts}. Then each device makes the codes and integers of its own numbers, and
+ * results.
  */
 final class PassedSum implements Executable {
     private final SumRequest request;
@@ -42,6 +44,8 @@ final class PassedSum implements Executable {
     private final SumParts parts;
     /** The collectives of {@link SumParts#collectives}, prepared. */
     private final List<Executable> collectives = new ArrayList<>();
+
+    private @Nullable OpenSum atOnce;
 
     PassedSum(
             SumRequest request,
@@ -59,17 +63,18 @@ final class PassedSum implements Executable {
         this.passes = passes;
         this.memory = memory;
         sum = new ReproducibleSum(request.type(), ranks, request.mean());
-        parts = SumParts.of(
-                new CollectiveRequest(
-                        request.collective(),
-                        request.root(),
-                        request.count(),
-                        request.type().bytes(),
-                        true,
-                        chunkBytes),
-                request.type(),
-                ranks);
+        CollectiveRequest planned = new CollectiveRequest(
+                request.collective(),
+                request.root(),
+                request.count(),
+                request.type().bytes(),
+                request.inPlace(),
+                chunkBytes);
+        parts = SumParts.of(planned, request.type(), ranks);
         try {
+            atOnce = planner.planDirect(planned, hint)
+                    .flatMap(direct -> passes.prepare(direct.schedule(), sum))
+                    .orElse(null);
             for (CollectiveRequest part : parts.collectives()) {
                 DataType type = collectives.isEmpty()
                         ? DataType.U8
@@ -105,9 +110,19 @@ final class PassedSum implements Executable {
     @Override
     public void start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
+        OpenSum open = atOnce;
+        if (open != null && open.takes(inputs, outputs)) {
+            open.start(inputs, outputs, streams, completion);
+            return;
+        }
         SumGroup alone = group();
         alone.add(this, inputs, outputs, streams, completion);
         alone.start();
+    }
+
+    /** Returns whether a sum of these buffers is one pass. */
+    boolean isAtOnce(MemorySegment[] inputs, MemorySegment[] outputs) {
+        return atOnce != null && atOnce.takes(inputs, outputs);
     }
 
     /** Returns an empty group that takes sums of the same communicator. */
@@ -235,13 +250,17 @@ final class PassedSum implements Executable {
 
     @Override
     public void abort() {
-        collectives.forEach(Executable::abort);
+        executables().forEach(Executable::abort);
+    }
+
+    private List<Executable> executables() {
+        return Stream.concat(Stream.ofNullable(atOnce), collectives.stream()).toList();
     }
 
     @Override
     public void close() {
         CloseAll all = new CloseAll();
-        collectives.forEach(each -> all.close(each::close));
+        executables().forEach(each -> all.close(each::close));
         all.throwFailure();
     }
 }

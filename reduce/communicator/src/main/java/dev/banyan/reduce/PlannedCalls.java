@@ -152,7 +152,9 @@ final class PlannedCalls implements AutoCloseable {
             try (Backend.Group _ = backend.group()) {
                 SumGroup sums = null;
                 for (CallQueue.Call call : runs) {
-                    if (call instanceof Run run && run.executable() instanceof PassedSum sum) {
+                    if (call instanceof Run run
+                            && run.executable() instanceof PassedSum sum
+                            && !sum.isAtOnce(run.inputs(), run.outputs())) {
                         sums = run.startWith(sums, sum, all);
                     } else {
                         startIfAny(sums, all);

@@ -52,6 +52,8 @@ import dev.banyan.reduce.internal.BackendArguments;
 import dev.banyan.reduce.internal.joining.JoinableBackend;
 import dev.banyan.reduce.internal.joining.Joined;
 import dev.banyan.reduce.internal.processes.Job;
+import dev.banyan.reduce.internal.sum.OpenSum;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.internal.sum.SumPasses;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
@@ -69,6 +71,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -193,8 +196,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     () -> LivingBackends.keepBusy(this),
                     executor != ExecutorChoice.GRAPH
                             && jobPeers.isAlone()
-                            && StoreTrials.allView(ranks.held(), peerAccess),
-                    tuning.sizes().lowLatencyBytes());
+                            && StoreTrials.allView(ranks.held(), peerAccess));
             pieces = CallerContext.keep(ranks.leader(), () -> {
                 for (CudaDevice device : opened.values()) {
                     CopyLane lane = new CopyLane(device, timeoutNanos, clock);
@@ -379,25 +381,45 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
             ProgramPlan program = program(schedule, type, op);
             if (program == null) {
                 plans.askPeers(schedule, type, op);
+                return queue.add(() -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
             }
-            List<LaunchPlan> direct =
-                    program == null || !jobPeers.isAlone() ? List.of() : exchanges.plans(schedule, type, op);
-            return queue.add(() -> program == null
-                    ? new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op))
-                    : new ProgramExecutable(
-                            queue,
-                            programLauncher,
-                            programs,
-                            program,
-                            direct,
-                            exchanges::close,
-                            ranks.size(),
-                            Math.ceilDiv(timeoutNanos, 1_000_000)));
+            List<LaunchPlan> launches =
+                    new ArrayList<>(jobPeers.isAlone() ? exchanges.plans(schedule, type, op) : List.of());
+            launches.add(program);
+            return executable(launches);
         } catch (CudaException e) {
             throw queue.brokenBy(e);
         } catch (IllegalStateException | CollectiveTimeoutException e) {
             // A process has ended, is late or makes another call.
             throw jobPeers.isAlone() ? e : queue.breaking(e);
+        }
+    }
+
+    private ProgramExecutable executable(List<LaunchPlan> launches) {
+        return queue.add(() -> new ProgramExecutable(
+                queue, programLauncher, launches, this::close, ranks.size(), Math.ceilDiv(timeoutNanos, 1_000_000)));
+    }
+
+    private void close(LaunchPlan plan) {
+        if (plan instanceof ProgramPlan program) {
+            programs.close(program);
+        } else {
+            exchanges.close(plan);
+        }
+    }
+
+    @Override
+    public Optional<OpenSum> prepare(Schedule schedule, ReproducibleSum sum) {
+        BackendArguments.checkSchedule(schedule, sum.type(), ranks.size());
+        queue.checkStartable();
+        if (executor == ExecutorChoice.GRAPH || !jobPeers.isAlone()) {
+            return Optional.empty();
+        }
+        try {
+            return CallerContext.keep(
+                    ranks.leader(), () -> exchanges.plan(schedule, sum).map(plan -> executable(List.of(plan))));
+        } catch (CudaException e) {
+            throw queue.brokenBy(e);
         }
     }
 

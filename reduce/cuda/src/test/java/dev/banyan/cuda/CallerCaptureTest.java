@@ -130,7 +130,7 @@ class CallerCaptureTest {
     @Test
     void aRefusedCallIsNoFault() {
         try (CudaBackend backend = backend()) {
-            emulator.tell("fail cuMemAlloc 1 2");
+            emulator.tell("fail cuMemCreate 1 2");
             assertThatThrownBy(() -> backend.allocate(0, 64)).isInstanceOf(CudaException.class);
             assertThat(backend.failure()).isNull();
         }

@@ -155,7 +155,7 @@ class RandomSumsTest {
         });
     }
 
-    private static byte[] expected(DataType type, ReduceOp op, List<byte[]> values, int elements) {
+    static byte[] expected(DataType type, ReduceOp op, List<byte[]> values, int elements) {
         ReproducibleSum sum = new ReproducibleSum(type, values.size(), op == ReduceOp.AVG);
         ByteBuffer[] inputs = values.stream()
                 .map(each -> ByteBuffer.wrap(each).order(ByteOrder.nativeOrder()))

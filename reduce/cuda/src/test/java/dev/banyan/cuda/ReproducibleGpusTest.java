@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.Algorithms;
@@ -20,7 +22,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -35,16 +39,18 @@ class ReproducibleGpusTest {
 
     @ParameterizedTest
     @CsvSource({
-        "F32, 8, 1500, kernel, auto",
-        "F32, 3, 33, graph, ring",
-        "F32, 16, 70, graph, multi-tree",
-        "F16, 4, 700, kernel, packing",
-        "BF16, 5, 700, kernel, single-tree",
-        "BF16, 2, 9, graph, star",
-        "F64, 4, 600, kernel, one-shot",
-        "F64, 6, 33, graph, auto"
+        "F32, 8, 1500, kernel, auto, true",
+        "F32, 3, 33, graph, ring, false",
+        "F32, 16, 70, graph, multi-tree, false",
+        "F16, 4, 700, kernel, packing, true",
+        "BF16, 5, 700, kernel, single-tree, false",
+        "BF16, 2, 9, graph, star, false",
+        "BF16, 9, 170, kernel, packing, true",
+        "F64, 4, 600, kernel, one-shot, true",
+        "F64, 6, 33, graph, auto, false"
     })
-    void bitsAreThoseOfTheHost(DataType type, int ranks, int count, String executor, String algorithm) {
+    void bitsAreThoseOfTheHost(
+            DataType type, int ranks, int count, String executor, String algorithm, boolean isAtOnce) {
         emulator.tell("devices " + ranks + " switched");
         Config config = Config.builder()
                 .set(Algorithms.REPRODUCIBLE, true)
@@ -71,6 +77,58 @@ class ReproducibleGpusTest {
                 }
             }
         }
+        assertThat(atOnce() > 0).isEqualTo(isAtOnce);
+    }
+
+    /** Returns how many kernels have made sums in one pass. */
+    private long atOnce() {
+        return emulator.count("kernels banyan_reproducible");
+    }
+
+    /** Sums over memory that is open to all devices are one launch; memory of others needs passes. */
+    @Test
+    void batchesAreOneLaunchWhereMemoryIsOpen() {
+        emulator.tell("devices 4 switched");
+        Random random = new Random(4);
+        Machine machine = Machine.preset("dgx-a100").subset(0, 1, 2, 3);
+        Config config = Config.builder().set(Algorithms.REPRODUCIBLE, true).build();
+        try (Communicator gpus = Communicator.onGpus(machine, config, 0, 1, 2, 3)) {
+            List<CollectiveCall> calls = new ArrayList<>();
+            List<byte[]> expected = new ArrayList<>();
+            for (int call = 0; call < 4; call++) {
+                int count = 100 << call;
+                List<byte[]> values = IntStream.range(0, 4)
+                        .mapToObj(_ -> values(DataType.F32, count, random))
+                        .toList();
+                expected.add(RandomSumsTest.expected(DataType.F32, ReduceOp.SUM, values, count));
+                List<MemorySegment> buffers = new ArrayList<>();
+                for (int rank = 0; rank < 4; rank++) {
+                    buffers.add(call == 3 && rank == 0 ? ofAnother(4L * count) : gpus.allocate(rank, 4L * count));
+                    gpus.copyToDevice(buffers.get(rank), MemorySegment.ofArray(values.get(rank)));
+                }
+                calls.add(CollectiveCall.allReduce(buffers, count, DataType.F32, ReduceOp.SUM));
+            }
+            gpus.runAll(calls);
+            assertThat(atOnce()).isEqualTo(4);
+            assertThat(emulator.count("kernels banyan_sum")).isEqualTo(3 * 4);
+            for (int call = 0; call < 4; call++) {
+                for (MemorySegment output : calls.get(call).outputs()) {
+                    byte[] found = new byte[expected.get(call).length];
+                    gpus.copyToHost(output, MemorySegment.ofArray(found));
+                    assertThat(found).isEqualTo(expected.get(call));
+                }
+            }
+            EmulatedGpus.ok(JCudaDriver.cuMemFree(
+                    new DeviceAddress(calls.getLast().outputs().getFirst().address())));
+        }
+    }
+
+    /** Returns memory of the first device that the communicator has not allocated. */
+    private static MemorySegment ofAnother(long bytes) {
+        EmulatedGpus.enter(0);
+        DeviceAddress address = new DeviceAddress();
+        EmulatedGpus.ok(JCudaDriver.cuMemAlloc(address, bytes));
+        return CudaBackend.memory(address.value(), bytes);
     }
 
     /** An allreduce of 2 MiB gathers results of which each rank makes a share; an odd count has one more. */
@@ -85,6 +143,8 @@ class ReproducibleGpusTest {
         Config config = Config.builder()
                 .set(Algorithms.REPRODUCIBLE, true)
                 .set("BANYAN_CUDA_EXECUTOR", executor)
+                // No sums in one pass.
+                .set(Planner.ALGORITHM.name(), "ring")
                 .build();
         try (Communicator gpus = Communicator.onGpus(machine, config, 0, 1);
                 Communicator host = Communicator.onHost(machine, config)) {

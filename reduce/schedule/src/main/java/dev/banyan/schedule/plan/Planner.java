@@ -5,6 +5,7 @@ import dev.banyan.config.Setting;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.StarAlgorithm;
 import dev.banyan.schedule.internal.algorithm.TreeAlgorithm;
+import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.packing.PackedTree;
@@ -325,5 +326,25 @@ public final class Planner {
                         ? chooseSchedule(request)
                         : AlgorithmConfig.of(hint.algorithm()),
                 request);
+    }
+
+    /**
+     * Makes the schedule of a request with a hint if each result follows from inputs at once. If no algorithm is named,
+     * packing is tried, too.
+     *
+     * @return empty if neither schedule has this form, or there are too many devices
+     */
+    public Optional<PlannedSchedule> planDirect(CollectiveRequest request, AlgorithmHint hint) {
+        if (machine.size() > MOST_MODELLED) {
+            return Optional.empty();
+        }
+        Optional<PlannedSchedule> planned = direct(plan(request, hint));
+        return planned.isPresent() || hint.algorithm() != AlgorithmChoice.AUTO || !isAutomatic(request)
+                ? planned
+                : direct(plan(AlgorithmConfig.of(AlgorithmChoice.PACKING), request));
+    }
+
+    private static Optional<PlannedSchedule> direct(PlannedSchedule planned) {
+        return DirectExchange.of(planned.schedule()).map(_ -> planned);
     }
 }

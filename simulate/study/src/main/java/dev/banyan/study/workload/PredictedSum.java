@@ -14,17 +14,22 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * A reproducible sum on GPUs. Its collectives follow each other on the devices. Each of its three passes is a kernel,
- * which takes its latency and then moves its bytes through the memory of its device, as kernels that reduce do.
+ * A reproducible sum on GPUs: one exchange, or collectives that follow each other on the devices and three passes. Each
+ * pass is a kernel, which takes its latency and then moves its bytes through the memory of its device, as kernels that
+ * reduce do.
  *
  * @param parts the collectives and passes
- * @param plans the plan of each collective
+ * @param isExchange whether it is one exchange in their place
+ * @param plans the plan of the exchange, or of each collective
  */
-public record PredictedSum(SumParts parts, List<PlannedSchedule> plans) {
+public record PredictedSum(SumParts parts, boolean isExchange, List<PlannedSchedule> plans) {
     private static final int PASSES = 3;
 
     /** Returns the time of the sum alone, in us. */
     public double us(SimulatedCosts costs) {
+        if (isExchange) {
+            return costs.sumUs(plans.getFirst()).orElseThrow();
+        }
         Profile profile = costs.profile();
         return new CallTimes(costs, plans).rowUs()
                 + PASSES * profile.get(Constant.KERNEL_US)

@@ -3,6 +3,7 @@ package dev.banyan.study.workload;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.SumParts;
+import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
@@ -48,14 +49,18 @@ public final class Predictions {
 
     /** Returns the plan of a request, with the chunk length of the setting or else of the simulator. */
     public PlannedSchedule plan(CollectiveRequest request) {
-        CollectiveRequest asSet = new CollectiveRequest(
+        CollectiveRequest set = asSet(request);
+        return planner.plan(planner.cut(planner.chooseSchedule(set), set), set);
+    }
+
+    private CollectiveRequest asSet(CollectiveRequest request) {
+        return new CollectiveRequest(
                 request.collective(),
                 request.root(),
                 request.count(),
                 request.elementBytes(),
                 request.inPlace(),
                 config.get(Planner.CHUNK_BYTES));
-        return planner.plan(planner.cut(planner.chooseSchedule(asSet), asSet), asSet);
     }
 
     /** Returns the plans of a workload's keys, all-reduced in place; keys of one size have one plan. */
@@ -78,11 +83,16 @@ public final class Predictions {
                 .toList();
     }
 
-    /** Returns the collectives of a request for reproducible sums, each with the plan that it would have. */
+    /** Returns how a request for reproducible sums would be carried out, and the plan of each part. */
     public PredictedSum sum(CollectiveRequest request, DataType type) {
         SumParts parts = SumParts.of(request, type, ranks);
-        return new PredictedSum(
-                parts, parts.collectives().stream().map(this::plan).toList());
+        return planner.planDirect(asSet(request), AlgorithmHint.CONFIGURED)
+                .filter(direct -> costs.sumUs(direct).isPresent())
+                .map(direct -> new PredictedSum(parts, true, List.of(direct)))
+                .orElseGet(() -> new PredictedSum(
+                        parts,
+                        false,
+                        parts.collectives().stream().map(this::plan).toList()));
     }
 
     /** Predicted time in us of a call alone. */

@@ -87,12 +87,12 @@ public final class LaunchQueue {
      *
      * @param making makes it; called under the lock
      */
-    public Executable add(Supplier<QueuedExecutable> making) {
+    public <E extends QueuedExecutable> E add(Supplier<E> making) {
         lock.lock();
         try {
             checkStartable();
             freeReleased();
-            QueuedExecutable executable = making.get();
+            E executable = making.get();
             executables.add(executable);
             return executable;
         } finally {

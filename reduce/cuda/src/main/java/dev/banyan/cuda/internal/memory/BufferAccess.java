@@ -128,6 +128,7 @@ public final class BufferAccess {
             return;
         }
         memory.checkOwner(use.rank(), address);
+        checkEnd(use, address, memory.end(address), address + bytes);
         for (long at = address; at < address + bytes; ) {
             at = grant(use, at, address + bytes);
         }
@@ -159,11 +160,15 @@ public final class BufferAccess {
     private static long endOf(Use use, long at, long end) {
         long start = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at, at);
         long size = attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_RANGE_SIZE, at, end - at);
-        if (start + size < end) {
-            throw new IllegalArgumentException("the buffer of rank " + use.rank() + " at 0x" + Long.toHexString(at)
-                    + " ends " + (end - start - size) + " bytes behind its allocation; give one that is long enough");
-        }
+        checkEnd(use, at, start + size, end);
         return end;
+    }
+
+    private static void checkEnd(Use use, long at, long allocated, long end) {
+        if (allocated < end) {
+            throw new IllegalArgumentException("the buffer of rank " + use.rank() + " at 0x" + Long.toHexString(at)
+                    + " ends " + (end - allocated) + " bytes behind its allocation; give one that is long enough");
+        }
     }
 
     private static long endOfMapping(long at) {

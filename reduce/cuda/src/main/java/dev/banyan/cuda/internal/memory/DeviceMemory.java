@@ -42,7 +42,6 @@ public final class DeviceMemory {
     /** Memory that is open to all devices; null if there is none. */
     private final @Nullable OpenHeap heap;
 
-    private final long longestClosed;
     /** The allocations on devices, by address. */
     private final ConcurrentNavigableMap<Long, Allocation> allocations = new ConcurrentSkipListMap<>();
     /** Free what arenas gave back. */
@@ -53,16 +52,13 @@ public final class DeviceMemory {
     /**
      * @param lanes copies to and from each device
      * @param running whether something runs on the devices, so that the driver would wait before it frees memory
-     * @param open whether longer memory is open to all devices
-     * @param longestClosed bytes of the longest memory that is open to its device alone all the same
+     * @param open whether memory is open to all devices
      */
-    public DeviceMemory(
-            Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running, boolean open, long longestClosed) {
+    public DeviceMemory(Ranks ranks, Map<CudaDevice, CopyLane> lanes, BooleanSupplier running, boolean open) {
         this.ranks = ranks;
         this.lanes = lanes;
         this.running = running;
         heap = open ? new OpenHeap(ranks.held()) : null;
-        this.longestClosed = longestClosed;
     }
 
     /** Allocates zeroed memory of a rank's device, which {@link #free} frees. */
@@ -91,7 +87,7 @@ public final class DeviceMemory {
     private long allocated(int rank, long bytes) {
         freeKept();
         CudaDevice device = ranks.get(rank);
-        OpenHeap opened = bytes > longestClosed ? heap : null;
+        OpenHeap opened = heap;
         DeviceAddress address =
                 opened == null ? device.allocate(bytes, "") : new DeviceAddress(opened.allocate(device, bytes));
         allocations.put(address.value(), new Allocation(device, bytes, opened));
@@ -209,6 +205,13 @@ public final class DeviceMemory {
                         && address + bytes <= below.getKey() + below.getValue().bytes()
                 ? below.getValue()
                 : null;
+    }
+
+    /** Returns the end of the allocation that has an address, or the greatest address if none has it. */
+    long end(long address) {
+        Map.Entry<Long, Allocation> below = allocations.floorEntry(address);
+        long end = below == null ? 0 : below.getKey() + below.getValue().bytes();
+        return end > address ? end : Long.MAX_VALUE;
     }
 
     /** @throws IllegalArgumentException if an address is no memory of the rank's device */

@@ -5,22 +5,21 @@ import dev.banyan.cuda.internal.launch.LaunchQueue;
 import dev.banyan.cuda.internal.launch.Place;
 import dev.banyan.cuda.internal.launch.QueuedExecutable;
 import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.reduce.internal.sum.OpenSum;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A device program on its backend. */
-public final class ProgramExecutable extends QueuedExecutable {
+/** A call as one launch on each device. */
+public final class ProgramExecutable extends QueuedExecutable implements OpenSum {
     /** As many tensors of a network have one shape, or a few more. */
     private static final int MOST_KNOWN = 64;
 
     private final ProgramLauncher launcher;
-    private final ProgramPlanner programs;
-    private final ProgramPlan plan;
-    /** Carry out calls whose buffers are open to all devices; what takes less time is first. */
-    private final List<LaunchPlan> exchanges;
+    /** A call is carried out by the first of these that can work on its buffers. */
+    private final List<LaunchPlan> plans;
 
     private final Consumer<LaunchPlan> closing;
     private final long timeoutMillis;
@@ -33,26 +32,28 @@ public final class ProgramExecutable extends QueuedExecutable {
     private long frees;
 
     /**
-     * @param programs takes the plan back
-     * @param exchanges carry out calls whose buffers are open to all devices; what takes less time is first
-     * @param closing takes them back
+     * @param plans at least one; the first that can work on the buffers of a call carries it out
+     * @param closing takes a plan back
      */
     public ProgramExecutable(
             LaunchQueue queue,
             ProgramLauncher launcher,
-            ProgramPlanner programs,
-            ProgramPlan plan,
-            List<LaunchPlan> exchanges,
+            List<LaunchPlan> plans,
             Consumer<LaunchPlan> closing,
             int ranks,
             long timeoutMillis) {
-        super(queue, ranks, plan.isEmpty());
+        super(queue, ranks, plans.getLast().isEmpty());
         this.launcher = launcher;
-        this.programs = programs;
-        this.plan = plan;
-        this.exchanges = List.copyOf(exchanges);
+        this.plans = List.copyOf(plans);
         this.closing = closing;
         this.timeoutMillis = timeoutMillis;
+    }
+
+    @Override
+    public boolean takes(MemorySegment[] inputs, MemorySegment[] outputs) {
+        long[] in = addresses(inputs);
+        long[] out = addresses(outputs);
+        return plans.stream().anyMatch(plan -> plan.addresses(launcher.access(), in, out) != null);
     }
 
     @Override
@@ -73,8 +74,7 @@ public final class ProgramExecutable extends QueuedExecutable {
 
     @Override
     protected void free() {
-        programs.close(plan);
-        exchanges.forEach(closing);
+        plans.forEach(closing);
     }
 
     boolean isAborted() {
@@ -117,13 +117,14 @@ public final class ProgramExecutable extends QueuedExecutable {
     }
 
     private ProgramBatch.Member call(BufferAccess access, long[] inputs, long[] outputs) {
-        for (LaunchPlan exchange : exchanges) {
-            LaunchPlan.Addresses addresses = exchange.addresses(access, inputs, outputs);
+        for (LaunchPlan plan : plans) {
+            LaunchPlan.Addresses addresses = plan.addresses(access, inputs, outputs);
             if (addresses != null) {
-                return new ProgramBatch.Member(this, exchange, inputs, outputs, addresses);
+                return new ProgramBatch.Member(this, plan, inputs, outputs, addresses);
             }
         }
-        return new ProgramBatch.Member(this, plan, inputs, outputs, plan.addresses(access, inputs, outputs));
+        throw new IllegalArgumentException(
+                plans.getLast().name() + " cannot work on these buffers; allocate them by the communicator");
     }
 
     private static boolean isOf(long[] addresses, MemorySegment[] buffers) {

@@ -76,7 +76,7 @@ public final class ProgramPlanner {
     }
 
     /** Takes back what a plan has alone; nothing of it runs. */
-    synchronized void close(ProgramPlan plan) {
+    public synchronized void close(ProgramPlan plan) {
         plan.parts().forEach(tables::give);
     }
 

@@ -10,30 +10,33 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
-/**
- * Writes the kernels of {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. A block takes a chunk of
- * one array, which it finds by an {@link ElementTable}.
- */
-final class SumPtx {
+/** Writes instructions that make {@linkplain ReproducibleSum reproducible sums}, with its arithmetic. */
+public final class SumPtx {
     private static final int DOUBLE_BIAS = Double.MAX_EXPONENT;
 
-    private final PtxText text = new PtxText();
-    private final Kernel.Sum kernel;
+    private final PtxText text;
     private final DataType type;
     private final boolean isDouble;
     /** Bits of the mantissa with the leading one, and the biased exponent of infinities. */
     private final int precision;
 
     private final int infinite;
-    private final int integerBytes;
     private final int countBits;
-    /** Loads numbers; nothing is combined. */
-    private final ElementCode code;
+    private final String exponent;
+    private final String divisor;
 
-    SumPtx(Kernel.Sum kernel) {
-        this.kernel = kernel;
-        type = kernel.type();
+    /**
+     * @param isWide whether integers have 64 bits
+     * @param exponent a register with the power of two for code 0
+     * @param divisor a register with the divisor of results
+     */
+    public SumPtx(PtxText text, DataType type, boolean isWide, String exponent, String divisor) {
+        this.text = text;
+        this.type = type;
+        this.exponent = exponent;
+        this.divisor = divisor;
         isDouble = type == DataType.F64;
         precision = switch (type) {
             case F64 -> 53;
@@ -42,45 +45,99 @@ final class SumPtx {
             default -> 24;
         };
         infinite = (1 << (type.bytes() * Byte.SIZE - precision)) - 1;
-        integerBytes = kernel.isWide() ? Long.BYTES : Integer.BYTES;
-        countBits = ReproducibleSum.countBits(kernel.isWide());
-        code = ElementCode.of(text, ReduceOp.PROD, Element.of(type), "");
+        countBits = ReproducibleSum.countBits(isWide);
     }
 
-    String text() {
+    /** Writes the kernel of a pass. A block takes a chunk of one array, which it finds by an {@link ElementTable}. */
+    static String pass(Kernel.Sum kernel) {
+        PtxText text = new PtxText();
         ElementTable table = new ElementTable(text);
         String values = table.array(0);
         String codes = table.array(1);
         String integers = table.array(2);
         String exponent = text.emit(WORD, "ld.param.u32", "[exponent]");
         String divisor = text.emit(WORD, "ld.param.u32", "[divisor]");
-        table.eachElement(index -> element(
-                text.at(values, index, type.bytes()),
+        SumPtx sums = new SumPtx(text, kernel.type(), kernel.isWide(), exponent, divisor);
+        table.eachElement(index -> sums.pass(
+                kernel,
+                text.at(values, index, kernel.type().bytes()),
                 text.at(codes, index, 1),
-                text.at(integers, index, integerBytes),
-                exponent,
-                divisor));
+                text.at(integers, index, kernel.isWide() ? Long.BYTES : Integer.BYTES)));
         List<String> parameters = new ArrayList<>(ElementTable.PARAMETERS);
         parameters.add(".param .u32 exponent");
         parameters.add(".param .u32 divisor");
         return text.module(kernel.name(), Kernel.LIMITS, parameters);
     }
 
-    private void element(String value, String codeAt, String integer, String exponent, String divisor) {
+    private void pass(Kernel.Sum kernel, String valueAt, String codeAt, String integerAt) {
+        ElementCode code = ElementCode.of(text, ReduceOp.PROD, Element.of(type), "");
         switch (kernel.stage()) {
-            case CODES -> text.emit("st.global.u8 [" + codeAt + "], " + codeOf(load(value)));
+            case CODES ->
+                text.emit("st.global.u8 [" + codeAt + "], "
+                        + codeOf(code.loadElement(valueAt).getFirst()));
             case INTEGERS -> {
                 String greatest = word("ld.global.u8", "[" + codeAt + "]");
-                String number = integer(load(value), greatest, exponent);
-                text.emit("st.global.u" + integerBytes * Byte.SIZE + " [" + integer + "], " + number);
+                String number = code.loadElement(valueAt).getFirst();
+                String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+                String integer = wide("selp.b64", count(number), integer(number, greatest), isSpecial);
+                text.emit(
+                        kernel.isWide()
+                                ? "st.global.u64 [" + integerAt + "], " + integer
+                                : "st.global.u32 [" + integerAt + "], " + word("cvt.u32.u64", integer));
             }
             case RESULTS -> {
                 String sum = kernel.isWide()
-                        ? wide("ld.global.u64", "[" + integer + "]")
-                        : wide("cvt.s64.s32", word("ld.global.u32", "[" + integer + "]"));
-                result(value, sum, word("ld.global.u8", "[" + codeAt + "]"), exponent, divisor);
+                        ? wide("ld.global.u64", "[" + integerAt + "]")
+                        : wide("cvt.s64.s32", word("ld.global.u32", "[" + integerAt + "]"));
+                String greatest = word("ld.global.u8", "[" + codeAt + "]");
+                String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+                store(valueAt, wide("selp.b64", special(sum), finite(sum, greatest), isSpecial));
             }
         }
+    }
+
+    /**
+     * Returns a register of 64 bits with the bits of the sum of numbers in their type.
+     *
+     * @param accumulators a number each, as {@link ElementCode} loads it
+     */
+    public String sum(List<String> accumulators) {
+        String greatest = accumulators.stream()
+                .map(this::codeOf)
+                .reduce((code, next) -> word("max.u32", code, next))
+                .orElseThrow();
+        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
+        String bits = text.register(LONG);
+        String special = text.label("special");
+        String end = text.label("summed");
+        text.branchIf(isSpecial, special);
+        text.scope(() -> set(bits, finite(total(accumulators, number -> integer(number, greatest)), greatest)));
+        text.emit("bra " + end);
+        text.place(special);
+        text.scope(() -> set(bits, special(total(accumulators, this::count))));
+        text.place(end);
+        return bits;
+    }
+
+    private String total(List<String> numbers, UnaryOperator<String> integer) {
+        return numbers.stream()
+                .map(integer)
+                .reduce((sum, next) -> wide("add.u64", sum, next))
+                .orElseThrow();
+    }
+
+    private void set(String target, String source) {
+        text.emit("mov.b64 " + target + ", " + source);
+    }
+
+    /** Stores a number of which a register of 64 bits has the bits. */
+    public void store(String at, String bits) {
+        String stored = switch (type.bytes()) {
+            case 8 -> bits;
+            case 4 -> word("cvt.u32.u64", bits);
+            default -> text.emit(PtxText.Register.HALF, "cvt.u16.u64", bits);
+        };
+        text.emit("st.global.b" + type.bytes() * Byte.SIZE + " [" + at + "], " + stored);
     }
 
     private String word(String operation, Object... operands) {
@@ -95,24 +152,21 @@ final class SumPtx {
         return text.emit(PREDICATE, operation, operands);
     }
 
-    /** Loads a number as a double, which is exact. */
-    private String load(String at) {
-        String number = code.loadElement(at).getFirst();
-        return isDouble ? number : text.emit(DOUBLE, "cvt.f64.f32", number);
+    /** Returns a number as a double, which is exact. */
+    private String number(String accumulator) {
+        return isDouble ? accumulator : text.emit(DOUBLE, "cvt.f64.f32", accumulator);
     }
 
-    private String codeOf(String number) {
-        String bits = wide("mov.b64", number);
-        String exponent = word("cvt.u32.u64", wide("and.b64", wide("shr.u64", bits, 52), 2 * DOUBLE_BIAS + 1));
-        if (isDouble) {
-            return word("shr.u32", word("max.s32", word("sub.s32", exponent, 7), 0), 3);
+    private String codeOf(String accumulator) {
+        if (!isDouble) {
+            return word("max.u32", word("bfe.u32", word("mov.b32", accumulator), 23, 8), 1);
         }
-        String narrow = word("sub.s32", exponent, DOUBLE_BIAS - Float.MAX_EXPONENT);
-        return word("min.s32", word("max.s32", narrow, 1), ReproducibleSum.SPECIAL);
+        String exponent = word("cvt.u32.u64", wide("bfe.u64", wide("mov.b64", accumulator), 52, 11));
+        return word("shr.u32", word("max.s32", word("sub.s32", exponent, 7), 0), 3);
     }
 
     /** Returns the power by which numbers are multiplied where the greatest code is this one. */
-    private String power(String greatest, String exponent) {
+    private String power(String greatest) {
         return word("sub.s32", exponent, isDouble ? word("shl.b32", greatest, 3) : greatest);
     }
 
@@ -121,20 +175,18 @@ final class SumPtx {
         return text.emit(DOUBLE, "mov.b64", wide("shl.b64", biased, 52));
     }
 
-    private String integer(String number, String greatest, String exponent) {
-        String power = power(greatest, exponent);
+    /** Returns a register of 64 bits with the integer of a number, if the greatest code is not special. */
+    private String integer(String accumulator, String greatest) {
+        String power = power(greatest);
         String half = word("shr.s32", power, 1);
-        String scaled = text.emit(DOUBLE, "mul.rn.f64", number, powerOfTwo(half));
+        String scaled = text.emit(DOUBLE, "mul.rn.f64", number(accumulator), powerOfTwo(half));
         String whole = text.emit(DOUBLE, "mul.rn.f64", scaled, powerOfTwo(word("sub.s32", power, half)));
-        String rounded = wide("cvt.rni.s64.f64", whole);
-        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
-        String integer = wide("selp.b64", count(number), rounded, isSpecial);
-        return kernel.isWide() ? integer : word("cvt.u32.u64", integer);
+        return wide("cvt.rni.s64.f64", whole);
     }
 
     /** Returns what a number adds where some are not finite. */
-    private String count(String number) {
-        String bits = wide("mov.b64", number);
+    private String count(String accumulator) {
+        String bits = wide("mov.b64", number(accumulator));
         String magnitude = wide("and.b64", bits, "0x7fffffffffffffff");
         String infinity = wide("mov.b64", "0x7ff0000000000000");
         String isNegative = test("setp.lt.s64", bits, 0);
@@ -146,9 +198,10 @@ final class SumPtx {
         return wide("selp.b64", wide("mov.b64", 0), special, isFinite);
     }
 
-    private void result(String at, String sum, String greatest, String exponent, String divisor) {
+    /** Returns the bits of the number that is nearest to a sum of integers, or to its mean. */
+    private String finite(String sum, String greatest) {
         String magnitude = wide("abs.s64", sum);
-        String power = word("neg.s32", power(greatest, exponent));
+        String power = word("neg.s32", power(greatest));
         String isNegative = test("setp.lt.s64", sum, 0);
         String whole = text.label("whole");
         text.branchIf(test("setp.le.u32", divisor, 1), whole);
@@ -156,18 +209,7 @@ final class SumPtx {
         text.place(whole);
         String rounded = rounded(magnitude, power);
         String isZero = test("setp.eq.s64", sum, 0);
-        String finite = wide("selp.b64", wide("mov.b64", 0), signed(rounded, isNegative), isZero);
-        String isSpecial = test("setp.eq.u32", greatest, ReproducibleSum.SPECIAL);
-        String bits = wide("selp.b64", special(sum), finite, isSpecial);
-        text.emit("st.global.b" + type.bytes() * Byte.SIZE + " [" + at + "], " + stored(bits));
-    }
-
-    private String stored(String bits) {
-        return switch (type.bytes()) {
-            case 8 -> bits;
-            case 4 -> word("cvt.u32.u64", bits);
-            default -> text.emit(PtxText.Register.HALF, "cvt.u16.u64", bits);
-        };
+        return wide("selp.b64", wide("mov.b64", 0), signed(rounded, isNegative), isZero);
     }
 
     /** Divides a magnitude; the last of 62 bits stands for all that is cut off. */

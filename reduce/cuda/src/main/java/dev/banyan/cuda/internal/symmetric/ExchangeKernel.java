@@ -23,7 +23,7 @@ record ExchangeKernel(ReduceOp op, Element element, boolean multicast) implement
 
     @Override
     public String ptx() {
-        return new ExchangePtx(this).text();
+        return new ExchangePtx(name(), element, multicast, loops -> new ExchangeLoops(loops, this).emit()).text();
     }
 
     @Override

@@ -9,16 +9,10 @@ import dev.banyan.cuda.internal.ptx.ElementCode;
 import dev.banyan.cuda.internal.ptx.PtxText;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/**
- * Writes the loops over the elements of a share. Where all places are aligned, a thread takes several times 16 bytes at
- * once, a warp's next to each other, and the elements behind the last 16 bytes one by one; else all one by one.
- */
+/** Writes the loops over a share whose elements are combined, in the order of its sources. */
 final class ExchangeLoops {
-    private static final int WARP = 32;
-    private static final int WORDS_APART = 16 * WARP;
     /** Numbers of sources that have a loop of their own, in which all are loaded at once. */
     private static final int[] UNROLLED = {2, 3, 4, 6, 8, 16};
     /** Words of 16 bytes that a thread loads at once. */
@@ -27,60 +21,19 @@ final class ExchangeLoops {
     private static final int WORDS_OF_A_COPY = 4;
 
     private final PtxText text;
+    private final ShareLoops loops;
     private final ExchangeKernel kernel;
     private final Element element;
-    private final String share;
     private final ElementCode code;
     private final String sources;
-    private final String places;
-    private final String elements;
-    /** Number of words of 16 bytes that are not taken element by element. */
-    private final String words;
-    /** The number of this thread among those of the call, and their number. */
-    private final String thread;
 
-    private final String threads;
-    private final String addresses;
-
-    /**
-     * @param table a register with the address of the table
-     * @param block a register with the number of this block among those of its rank
-     * @param share a register with the address of the share
-     * @param sources a register with the number of sources
-     * @param places a register with the number of sources and targets
-     * @param scalar a predicate: not all places are aligned
-     */
-    ExchangeLoops(
-            PtxText text,
-            ExchangeKernel kernel,
-            String table,
-            String block,
-            String share,
-            String sources,
-            String places,
-            String scalar) {
-        this.text = text;
-        this.sources = sources;
-        this.places = places;
-        this.share = share;
+    ExchangeLoops(ShareLoops loops, ExchangeKernel kernel) {
+        this.loops = loops;
         this.kernel = kernel;
+        text = loops.text();
         element = kernel.element();
-        code = ElementCode.of(text, kernel.op(), element, word("ld.global.u32", "[" + share + "+8]"));
-        elements = wide("ld.global.u64", "[" + share + "+16]");
-        String bytes = wide("mul.lo.u64", elements, element.bytes());
-        words = wide("selp.b64", 0, wide("shr.u64", bytes, 4), scalar);
-        thread = word("mad.lo.u32", block, ExchangeKernel.THREADS, word("mov.u32", "%tid.x"));
-        // A launch of several calls may have more blocks than this one.
-        threads = word("mul.lo.u32", word("ld.global.u32", "[" + table + "]"), ExchangeKernel.THREADS);
-        addresses = word("mov.u32", ExchangePtx.PLACES);
-    }
-
-    private String word(String operation, Object... operands) {
-        return text.emit(WORD, operation, operands);
-    }
-
-    private String wide(String operation, Object... operands) {
-        return text.emit(LONG, operation, operands);
+        code = ElementCode.of(text, kernel.op(), element, loops.divisor());
+        sources = loops.sources();
     }
 
     private String test(String operation, Object... operands) {
@@ -95,27 +48,27 @@ final class ExchangeLoops {
             text.scope(() -> emitMulticast(moved));
         }
         text.branchIf(test("setp.ne.u32", sources, 1), combine);
-        text.scope(() -> eachRound(WORDS_OF_A_COPY, this::copyWords));
-        text.scope(() -> eachElement(moved, this::copyElement));
+        text.scope(() -> loops.eachRound(WORDS_OF_A_COPY, this::copyWords));
+        text.scope(() -> loops.eachElement(moved, this::copyElement));
         text.place(combine);
         for (int number : UNROLLED) {
             String other = text.label("other_sources");
             text.branchIf(test("setp.ne.u32", sources, number), other);
-            text.scope(() ->
-                    eachRound(Math.clamp(WORDS_IN_FLIGHT / number, 1, 2), round -> combineAllAtOnce(round, number)));
+            text.scope(() -> loops.eachRound(
+                    Math.clamp(WORDS_IN_FLIGHT / number, 1, 2), round -> combineAllAtOnce(round, number)));
             text.emit("bra " + rest);
             text.place(other);
         }
-        text.scope(() -> eachRound(1, this::combineInTurn));
+        text.scope(() -> loops.eachRound(1, this::combineInTurn));
         text.place(rest);
-        text.scope(() -> eachElement(moved, this::combineElement));
+        text.scope(() -> loops.eachElement(moved, this::combineElement));
         text.place(moved);
     }
 
     /** Emits the loops of shares with multicast addresses, behind which it goes to a label; others go on. */
     private void emitMulticast(String moved) {
         MulticastLoops multicast = new MulticastLoops(text, kernel, code);
-        String kind = word("ld.global.u32", "[" + share + "+12]");
+        String kind = loops.kind();
         int both = ExchangeTable.Share.COMBINED + ExchangeTable.Share.TO_ALL;
         for (int k = 1; k <= both; k++) {
             boolean combines = (k & ExchangeTable.Share.COMBINED) != 0;
@@ -125,104 +78,53 @@ final class ExchangeLoops {
             boolean toAll = (k & ExchangeTable.Share.TO_ALL) != 0;
             String other = text.label("other_kind");
             text.branchIf(test("setp.ne.u32", kind, k), other);
-            text.scope(() -> eachRound(WORDS_OF_A_COPY, round -> move(multicast, round, combines, toAll)));
+            text.scope(() -> loops.eachRound(WORDS_OF_A_COPY, round -> move(multicast, round, combines, toAll)));
             text.emit("bra " + moved);
             text.place(other);
         }
     }
 
-    private void move(MulticastLoops multicast, Round round, boolean combines, boolean toAll) {
-        String from = address(addresses, round.offset());
+    private void move(MulticastLoops multicast, ShareLoops.Round round, boolean combines, boolean toAll) {
+        String from = loops.address(0, round.offset());
         List<List<String>> results = new ArrayList<>();
         for (int u = 0; u < round.guards().size(); u++) {
             String guard = round.guards().get(u);
             results.add(
                     combines
-                            ? multicast.combine(guard, from, WORDS_APART * u)
-                            : multicast.load(guard, from, WORDS_APART * u));
+                            ? multicast.combine(guard, from, ShareLoops.WORDS_APART * u)
+                            : multicast.load(guard, from, ShareLoops.WORDS_APART * u));
         }
-        String to = address(addresses + "+8", round.offset());
+        String to = loops.address(1, round.offset());
         for (int u = 0; u < results.size(); u++) {
             String guard = round.guards().get(u);
             if (toAll) {
-                multicast.storeToAll(guard, to, WORDS_APART * u, results.get(u));
+                multicast.storeToAll(guard, to, ShareLoops.WORDS_APART * u, results.get(u));
             } else {
-                code.store(guard, to, WORDS_APART * u, results.get(u));
+                code.store(guard, to, ShareLoops.WORDS_APART * u, results.get(u));
             }
         }
     }
 
-    /** The words of a thread in a round, all within the share but guarded ones. */
-    private record Round(String offset, List<String> guards) {}
-
-    private void eachRound(int unrolled, Consumer<Round> body) {
-        String loop = text.label("words");
-        String end = text.label("words_over");
-        String lane = word("and.b32", thread, WARP - 1);
-        String warp = word("sub.u32", thread, lane);
-        String at = wide("mad.wide.u32", warp, unrolled, wide("cvt.u64.u32", lane));
-        text.place(loop);
-        text.branchIf(test("setp.ge.u64", at, words), end);
-        String offset = wide("shl.b64", at, 4);
-        String ahead = wide("sub.u64", words, at);
-        List<String> guards = new ArrayList<>(List.of(""));
-        for (int u = 1; u < unrolled; u++) {
-            guards.add("@" + test("setp.gt.u64", ahead, WARP * u) + " ");
-        }
-        body.accept(new Round(offset, guards));
-        text.emit("mad.wide.u32 " + at + ", " + threads + ", " + unrolled + ", " + at);
-        text.emit("bra " + loop);
-        text.place(end);
-    }
-
-    /** Emits a loop over the elements of a thread behind the words; then it goes to a label. */
-    private void eachElement(String end, Consumer<String> body) {
-        String index = wide("mad.lo.u64", words, 16 / element.bytes(), wide("cvt.u64.u32", thread));
-        String loop = text.label("element");
-        text.place(loop);
-        text.branchIf(test("setp.ge.u64", index, elements), end);
-        body.accept(wide("mul.lo.u64", index, element.bytes()));
-        text.emit("mad.wide.u32 " + index + ", " + threads + ", 1, " + index);
-        text.emit("bra " + loop);
-    }
-
-    private String address(String place, String offset) {
-        return wide("add.u64", wide("ld.shared.u64", "[" + place + "]"), offset);
-    }
-
-    private void eachTarget(String offset, Consumer<String> store) {
-        String loop = text.label("target");
-        text.scope(() -> {
-            String target = word("mad.lo.u32", sources, 8, addresses);
-            String end = word("mad.lo.u32", places, 8, addresses);
-            text.place(loop);
-            text.emit(".pragma \"nounroll\"");
-            store.accept(address(target, offset));
-            text.emit("add.u32 " + target + ", " + target + ", 8");
-            text.branchIf(test("setp.lt.u32", target, end), loop);
-        });
-    }
-
-    private void copyWords(Round round) {
+    private void copyWords(ShareLoops.Round round) {
         List<List<String>> loaded = new ArrayList<>();
-        String from = address(addresses, round.offset());
+        String from = loops.address(0, round.offset());
         for (int u = 0; u < round.guards().size(); u++) {
             List<String> quad =
                     Stream.generate(() -> text.register(WORD)).limit(4).toList();
             text.emit(round.guards().get(u) + "ld.global.v4.u32 {" + String.join(", ", quad) + "}, [" + from + "+"
-                    + WORDS_APART * u + "]");
+                    + ShareLoops.WORDS_APART * u + "]");
             loaded.add(quad);
         }
-        eachTarget(round.offset(), to -> {
+        loops.eachTarget(round.offset(), to -> {
             for (int u = 0; u < loaded.size(); u++) {
-                text.emit(round.guards().get(u) + "st.global.v4.u32 [" + to + "+" + WORDS_APART * u + "], {"
+                text.emit(round.guards().get(u) + "st.global.v4.u32 [" + to + "+" + ShareLoops.WORDS_APART * u + "], {"
                         + String.join(", ", loaded.get(u)) + "}");
             }
         });
     }
 
     private void copyElement(String offset) {
-        String from = address(addresses, offset);
+        String from = loops.address(0, offset);
         String type = element.bytes() == 16 ? "v2.u64" : "u" + 8 * element.bytes();
         String value = switch (element.bytes()) {
             case 16 -> "{" + text.register(LONG) + ", " + text.register(LONG) + "}";
@@ -230,17 +132,17 @@ final class ExchangeLoops {
             default -> text.register(WORD);
         };
         text.emit("ld.global." + type + " " + value + ", [" + from + "]");
-        eachTarget(offset, to -> text.emit("st.global." + type + " [" + to + "], " + value));
+        loops.eachTarget(offset, to -> text.emit("st.global." + type + " [" + to + "], " + value));
     }
 
-    private void combineAllAtOnce(Round round, int number) {
+    private void combineAllAtOnce(ShareLoops.Round round, int number) {
         List<List<List<String>>> loaded = new ArrayList<>();
         for (int source = 0; source < number; source++) {
-            String from = address(addresses + "+" + 8 * source, round.offset());
+            String from = loops.address(source, round.offset());
             List<List<String>> ofSource = new ArrayList<>();
             for (int u = 0; u < round.guards().size(); u++) {
                 List<String> word = code.words();
-                code.load(round.guards().get(u), word, from, WORDS_APART * u);
+                code.load(round.guards().get(u), word, from, ShareLoops.WORDS_APART * u);
                 ofSource.add(word);
             }
             loaded.add(ofSource);
@@ -256,43 +158,30 @@ final class ExchangeLoops {
         store(round, results);
     }
 
-    private void store(Round round, List<List<String>> results) {
-        eachTarget(round.offset(), to -> {
+    private void store(ShareLoops.Round round, List<List<String>> results) {
+        loops.eachTarget(round.offset(), to -> {
             for (int u = 0; u < results.size(); u++) {
-                code.store(round.guards().get(u), to, WORDS_APART * u, results.get(u));
+                code.store(round.guards().get(u), to, ShareLoops.WORDS_APART * u, results.get(u));
             }
         });
     }
 
-    private void combineInTurn(Round round) {
+    private void combineInTurn(ShareLoops.Round round) {
         List<String> first = code.words();
-        code.load("", first, address(addresses, round.offset()), 0);
+        code.load("", first, loops.address(0, round.offset()), 0);
         List<String> accumulators = code.unpack(first);
-        eachFurtherSource(source -> {
+        loops.eachFurtherSource(round.offset(), source -> {
             List<String> word = code.words();
-            code.load("", word, address(source, round.offset()), 0);
+            code.load("", word, source, 0);
             code.combine(accumulators, word);
         });
         store(round, List.of(code.pack(accumulators)));
     }
 
     private void combineElement(String offset) {
-        List<String> accumulators = code.loadElement(address(addresses, offset));
-        eachFurtherSource(source -> code.combineElement(accumulators, code.loadElement(address(source, offset))));
+        List<String> accumulators = code.loadElement(loops.address(0, offset));
+        loops.eachFurtherSource(offset, source -> code.combineElement(accumulators, code.loadElement(source)));
         List<String> result = code.packElement(accumulators);
-        eachTarget(offset, to -> code.storeElement(to, result));
-    }
-
-    /** Emits a loop over the places of all sources but the first. */
-    private void eachFurtherSource(Consumer<String> combine) {
-        String loop = text.label("source");
-        text.scope(() -> {
-            String source = word("add.u32", addresses, 8);
-            String end = word("mad.lo.u32", sources, 8, addresses);
-            text.place(loop);
-            text.scope(() -> combine.accept(source));
-            text.emit("add.u32 " + source + ", " + source + ", 8");
-            text.branchIf(test("setp.lt.u32", source, end), loop);
-        });
+        loops.eachTarget(offset, to -> code.storeElement(to, result));
     }
 }

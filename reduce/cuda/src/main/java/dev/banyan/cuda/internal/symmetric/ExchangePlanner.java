@@ -12,6 +12,7 @@ import dev.banyan.cuda.internal.program.LaunchPlan;
 import dev.banyan.cuda.internal.program.ProgramPlan;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.internal.program.ProgramSizes;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -66,46 +68,61 @@ public final class ExchangePlanner {
     /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
     public synchronized List<LaunchPlan> plans(Schedule schedule, DataType type, ReduceOp op) {
         boolean mean = op == ReduceOp.AVG && schedule.collective().reduces();
-        if (schedule.ranks() > Kernel.Program.MOST_RANKS
-                || (mean && !type.isFloating())
-                || !DirectExchange.isLongEnough(schedule, sizes)
-                || !allReachEachOther()) {
+        if ((mean && !type.isFloating()) || !DirectExchange.isLongEnough(schedule, sizes)) {
             return List.of();
         }
-        DirectExchange exchange = DirectExchange.of(schedule).orElse(null);
-        if (exchange == null || exchange.shares().isEmpty()) {
+        DirectExchange exchange = exchange(schedule).orElse(null);
+        if (exchange == null) {
             return List.of();
         }
-        exchange.verify();
         ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
         Element element = Element.of(type);
         List<LaunchPlan> plans = new ArrayList<>();
         if (multicasts && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
-            add(
-                    new ExchangeKernel(combining, element, true),
-                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines),
-                    exchange,
-                    plans);
+            ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines);
+            if (!shares.multicast().isEmpty()) {
+                plan(new ExchangeKernel(combining, element, true), shares, exchange)
+                        .ifPresent(plans::add);
+            }
         }
         if (DirectExchange.isShortEnough(schedule)) {
-            add(
-                    new ExchangeKernel(combining, element, false),
-                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false),
-                    exchange,
-                    plans);
+            ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false);
+            plan(new ExchangeKernel(combining, element, false), shares, exchange)
+                    .ifPresent(plans::add);
         }
         return plans;
     }
 
-    private void add(ExchangeKernel kernel, ExchangeShares shares, DirectExchange exchange, List<LaunchPlan> plans) {
-        List<List<ExchangeTable.Share>> ofRanks = new ArrayList<>();
-        for (int rank = 0; rank < ranks.size(); rank++) {
-            ofRanks.add(shares.of(rank));
+    /**
+     * Returns the plan of a reproducible sum.
+     *
+     * @param schedule a reduction over all ranks, of which each result follows from inputs at once
+     */
+    public synchronized Optional<LaunchPlan> plan(Schedule schedule, ReproducibleSum sum) {
+        return exchange(schedule)
+                .flatMap(exchange -> plan(
+                        new SumKernel(sum.type(), sum.contributions()),
+                        new ExchangeShares(exchange, sum.divisor(), sum.type().bytes(), false, false),
+                        exchange))
+                .map(LaunchPlan.class::cast);
+    }
+
+    /** Returns a schedule as an exchange between these devices, if it can be one and has something to do. */
+    private Optional<DirectExchange> exchange(Schedule schedule) {
+        if (schedule.ranks() > Kernel.Program.MOST_RANKS || !allReachEachOther()) {
+            return Optional.empty();
         }
-        int blocks = kernel.multicast() == shares.multicast().isEmpty() ? 0 : blocks(exchange, kernel);
+        Optional<DirectExchange> exchange =
+                DirectExchange.of(schedule).filter(direct -> !direct.shares().isEmpty());
+        exchange.ifPresent(DirectExchange::verify);
+        return exchange;
+    }
+
+    private Optional<ExchangePlan> plan(Kernel kernel, ExchangeShares shares, DirectExchange exchange) {
+        int blocks = blocks(exchange, kernel);
         if (blocks < 1) {
-            return;
+            return Optional.empty();
         }
         addFlags();
         List<ProgramPlan.Part> parts = new ArrayList<>();
@@ -114,7 +131,7 @@ public final class ExchangePlanner {
                     flags.stream().map(piece -> pieces.address(piece, device)).toList();
             List<ExchangeTable> here = IntStream.range(0, ranks.size())
                     .filter(rank -> ranks.get(rank).equals(device))
-                    .mapToObj(rank -> new ExchangeTable(blocks, rank, addresses, ofRanks.get(rank)))
+                    .mapToObj(rank -> new ExchangeTable(blocks, rank, addresses, shares.of(rank)))
                     .toList();
             parts.add(tables.part(
                     device,
@@ -124,7 +141,7 @@ public final class ExchangePlanner {
                     device.function(kernel)));
         }
         Schedule schedule = exchange.schedule();
-        plans.add(new ExchangePlan(
+        return Optional.of(new ExchangePlan(
                 schedule.collective().label() + " by " + schedule.algorithm(),
                 kernel,
                 parts,
@@ -144,7 +161,7 @@ public final class ExchangePlanner {
     }
 
     /** Returns the number of blocks of each rank, all of which run at once. */
-    private int blocks(DirectExchange exchange, ExchangeKernel kernel) {
+    private int blocks(DirectExchange exchange, Kernel kernel) {
         long[] bytes = new long[ranks.size()];
         exchange.shares().forEach(share -> bytes[share.rank()] += share.bytes());
         long most = 0;

@@ -4,12 +4,14 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
+import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramCall;
 import dev.banyan.cuda.internal.ptx.ProgramStatus;
 import dev.banyan.cuda.internal.ptx.PtxText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Writes the kernel of an {@linkplain ExchangeTable exchange}. Each block meets the blocks of its number on all ranks
@@ -28,7 +30,10 @@ final class ExchangePtx {
     private static final int POLLS = 1024;
 
     private final PtxText text = new PtxText();
-    private final ExchangeKernel kernel;
+    private final String name;
+    private final Element element;
+    private final boolean multicasts;
+    private final Consumer<ShareLoops> loops;
     private final String left = text.label("left");
     private final String thread;
     private final String block;
@@ -36,9 +41,17 @@ final class ExchangePtx {
     private final String base;
     private final String stopped;
 
-    ExchangePtx(ExchangeKernel kernel) {
-        this.kernel = kernel;
-        if (kernel.multicast()) {
+    /**
+     * @param name of the kernel
+     * @param multicasts whether it takes multicast addresses
+     * @param loops writes the loops over a share
+     */
+    ExchangePtx(String name, Element element, boolean multicasts, Consumer<ShareLoops> loops) {
+        this.name = name;
+        this.element = element;
+        this.multicasts = multicasts;
+        this.loops = loops;
+        if (multicasts) {
             text.require("8.2", 90);
         }
         text.shared(BUFFERS, 8 * Kernel.Program.BUFFERS);
@@ -100,12 +113,12 @@ final class ExchangePtx {
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
             parameters.add(".param .u64 buffer" + buffer);
         }
-        return text.module(kernel.name(), ".maxntid " + ExchangeKernel.THREADS + ", 1, 1\n.minnctapersm 1", parameters);
+        return text.module(name, ".maxntid " + ExchangeKernel.THREADS + ", 1, 1\n.minnctapersm 1", parameters);
     }
 
     /** The memory behind a multicast address has other addresses, which accesses before and behind the exchange use. */
     private void orderAliases() {
-        if (kernel.multicast()) {
+        if (multicasts) {
             text.emit("fence.proxy.alias");
         }
     }
@@ -235,7 +248,8 @@ final class ExchangePtx {
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
         text.emit("bar.red.or.pred " + misaligned + ", 0, " + misaligned);
-        text.scope(() -> new ExchangeLoops(text, kernel, table, block, at, sources, places, misaligned).emit());
+        text.scope(() ->
+                loops.accept(new ShareLoops(text, element.bytes(), table, block, at, sources, places, misaligned)));
         text.emit("bar.sync 0");
         String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
         text.emit("add.u64 " + at + ", " + at + ", " + wide("cvt.u64.u32", bytes));

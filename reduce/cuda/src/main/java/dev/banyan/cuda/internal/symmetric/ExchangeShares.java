@@ -21,6 +21,7 @@ final class ExchangeShares {
     private final boolean multicasts;
     private final boolean combines;
     private final Set<Space> multicast = EnumSet.noneOf(Space.class);
+    private final List<List<ExchangeTable.Share>> ofRanks = new ArrayList<>();
 
     /**
      * @param divisor of results
@@ -35,20 +36,18 @@ final class ExchangeShares {
         this.elementBytes = elementBytes;
         this.multicasts = multicasts;
         this.combines = combines;
+        for (int rank = 0; rank < ranks; rank++) {
+            ofRanks.add(new ArrayList<>());
+        }
+        exchange.shares().forEach(share -> add(share, ofRanks.get(share.rank())));
     }
 
     /** Returns the shares of a rank. */
     List<ExchangeTable.Share> of(int rank) {
-        List<ExchangeTable.Share> shares = new ArrayList<>();
-        for (DirectExchange.Share share : exchange.shares()) {
-            if (share.rank() == rank) {
-                add(share, shares);
-            }
-        }
-        return shares;
+        return List.copyOf(ofRanks.get(rank));
     }
 
-    /** Returns the spaces with multicast addresses among all shares so far. */
+    /** Returns the spaces with multicast addresses among all shares. */
     Set<Space> multicast() {
         return multicast;
     }

@@ -1,0 +1,167 @@
+package dev.banyan.cuda.internal.symmetric;
+
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
+import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
+
+import dev.banyan.cuda.internal.ptx.PtxText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * Writes loops over the elements of a share. Where all places are aligned, a thread takes several times 16 bytes at
+ * once, a warp's next to each other, and the elements behind the last 16 bytes one by one; else all one by one.
+ */
+final class ShareLoops {
+    private static final int WARP = 32;
+    /** Bytes between the words that a thread takes in a round. */
+    static final int WORDS_APART = 16 * WARP;
+
+    private final PtxText text;
+    private final int elementBytes;
+    private final String share;
+    private final String sources;
+    private final String places;
+    private final String elements;
+    /** Number of words of 16 bytes that are not taken element by element. */
+    private final String words;
+    /** The number of this thread among those of the call, and their number. */
+    private final String thread;
+
+    private final String threads;
+    private final String addresses;
+
+    /**
+     * @param table a register with the address of the table
+     * @param block a register with the number of this block among those of its rank
+     * @param share a register with the address of the share
+     * @param sources a register with the number of sources
+     * @param places a register with the number of sources and targets
+     * @param scalar a predicate: not all places are aligned
+     */
+    ShareLoops(
+            PtxText text,
+            int elementBytes,
+            String table,
+            String block,
+            String share,
+            String sources,
+            String places,
+            String scalar) {
+        this.text = text;
+        this.elementBytes = elementBytes;
+        this.share = share;
+        this.sources = sources;
+        this.places = places;
+        elements = wide("ld.global.u64", "[" + share + "+16]");
+        String bytes = wide("mul.lo.u64", elements, elementBytes);
+        words = wide("selp.b64", 0, wide("shr.u64", bytes, 4), scalar);
+        thread = word("mad.lo.u32", block, ExchangeKernel.THREADS, word("mov.u32", "%tid.x"));
+        // A launch of several calls may have more blocks than this one.
+        threads = word("mul.lo.u32", word("ld.global.u32", "[" + table + "]"), ExchangeKernel.THREADS);
+        addresses = word("mov.u32", ExchangePtx.PLACES);
+    }
+
+    private String word(String operation, Object... operands) {
+        return text.emit(WORD, operation, operands);
+    }
+
+    private String wide(String operation, Object... operands) {
+        return text.emit(LONG, operation, operands);
+    }
+
+    private String test(String operation, Object... operands) {
+        return text.emit(PREDICATE, operation, operands);
+    }
+
+    PtxText text() {
+        return text;
+    }
+
+    /** Returns a register with the number of sources. */
+    String sources() {
+        return sources;
+    }
+
+    /** Returns a register with the divisor of results. */
+    String divisor() {
+        return word("ld.global.u32", "[" + share + "+8]");
+    }
+
+    /** Returns a register with the kind of the share. */
+    String kind() {
+        return word("ld.global.u32", "[" + share + "+12]");
+    }
+
+    /** The words of a thread in a round, all within the share but guarded ones. */
+    record Round(String offset, List<String> guards) {}
+
+    /** Emits a loop over the words of a thread, of which it takes so many in a round. */
+    void eachRound(int unrolled, Consumer<Round> body) {
+        String loop = text.label("words");
+        String end = text.label("words_over");
+        String lane = word("and.b32", thread, WARP - 1);
+        String warp = word("sub.u32", thread, lane);
+        String at = wide("mad.wide.u32", warp, unrolled, wide("cvt.u64.u32", lane));
+        text.place(loop);
+        text.branchIf(test("setp.ge.u64", at, words), end);
+        String offset = wide("shl.b64", at, 4);
+        String ahead = wide("sub.u64", words, at);
+        List<String> guards = new ArrayList<>(List.of(""));
+        for (int u = 1; u < unrolled; u++) {
+            guards.add("@" + test("setp.gt.u64", ahead, WARP * u) + " ");
+        }
+        body.accept(new Round(offset, guards));
+        text.emit("mad.wide.u32 " + at + ", " + threads + ", " + unrolled + ", " + at);
+        text.emit("bra " + loop);
+        text.place(end);
+    }
+
+    /** Emits a loop over the elements of a thread behind the words; then it goes to a label. */
+    void eachElement(String end, Consumer<String> body) {
+        String index = wide("mad.lo.u64", words, 16 / elementBytes, wide("cvt.u64.u32", thread));
+        String loop = text.label("element");
+        text.place(loop);
+        text.branchIf(test("setp.ge.u64", index, elements), end);
+        body.accept(wide("mul.lo.u64", index, elementBytes));
+        text.emit("mad.wide.u32 " + index + ", " + threads + ", 1, " + index);
+        text.emit("bra " + loop);
+    }
+
+    /** Returns the address of what is at an offset of a source or target. */
+    String address(int place, String offset) {
+        return address(addresses + "+" + 8 * place, offset);
+    }
+
+    private String address(String place, String offset) {
+        return wide("add.u64", wide("ld.shared.u64", "[" + place + "]"), offset);
+    }
+
+    /** Emits a loop over the addresses of what is at an offset of all targets. */
+    void eachTarget(String offset, Consumer<String> store) {
+        String loop = text.label("target");
+        text.scope(() -> {
+            String target = word("mad.lo.u32", sources, 8, addresses);
+            String end = word("mad.lo.u32", places, 8, addresses);
+            text.place(loop);
+            text.emit(".pragma \"nounroll\"");
+            store.accept(address(target, offset));
+            text.emit("add.u32 " + target + ", " + target + ", 8");
+            text.branchIf(test("setp.lt.u32", target, end), loop);
+        });
+    }
+
+    /** Emits a loop over the addresses of what is at an offset of all sources but the first. */
+    void eachFurtherSource(String offset, Consumer<String> combine) {
+        String loop = text.label("source");
+        text.scope(() -> {
+            String source = word("add.u32", addresses, 8);
+            String end = word("mad.lo.u32", sources, 8, addresses);
+            text.place(loop);
+            text.scope(() -> combine.accept(address(source, offset)));
+            text.emit("add.u32 " + source + ", " + source + ", 8");
+            text.branchIf(test("setp.lt.u32", source, end), loop);
+        });
+    }
+}
