@@ -39,19 +39,19 @@ class ReproducibleGpusTest {
 
     @ParameterizedTest
     @CsvSource({
-        "F32, 8, 1500, kernel, auto, true",
-        "F32, 3, 33, graph, ring, false",
-        "F32, 16, 70, graph, multi-tree, false",
-        "F16, 4, 700, kernel, packing, true",
-        "BF16, 5, 700, kernel, single-tree, false",
-        "BF16, 2, 9, graph, star, false",
-        "BF16, 9, 170, kernel, packing, true",
-        "F64, 4, 600, kernel, one-shot, true",
-        "F64, 6, 33, graph, auto, false"
+        "F32, 8, 8, 1500, kernel, auto, true",
+        "F32, 3, 3, 33, graph, ring, false",
+        "F32, 16, 16, 70, graph, multi-tree, false",
+        "F16, 4, 1, 700, kernel, packing, true",
+        "BF16, 5, 5, 700, kernel, single-tree, false",
+        "BF16, 2, 2, 9, graph, star, false",
+        "BF16, 9, 2, 170, kernel, packing, true",
+        "F64, 4, 4, 600, kernel, one-shot, true",
+        "F64, 6, 6, 33, graph, auto, false"
     })
     void bitsAreThoseOfTheHost(
-            DataType type, int ranks, int count, String executor, String algorithm, boolean isAtOnce) {
-        emulator.tell("devices " + ranks + " switched");
+            DataType type, int ranks, int devices, int count, String executor, String algorithm, boolean isAtOnce) {
+        emulator.tell("devices " + devices + " switched");
         Config config = Config.builder()
                 .set(Algorithms.REPRODUCIBLE, true)
                 .set("BANYAN_CUDA_EXECUTOR", executor)
@@ -61,7 +61,9 @@ class ReproducibleGpusTest {
                 .subset(IntStream.range(0, ranks).toArray());
         Random random = new Random(ranks);
         try (Communicator gpus = Communicator.onGpus(
-                        machine, config, IntStream.range(0, ranks).toArray());
+                        machine,
+                        config,
+                        IntStream.range(0, ranks).map(rank -> rank % devices).toArray());
                 Communicator host = Communicator.onHost(machine, config)) {
             for (Collective collective : List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
                 for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.AVG)) {
