@@ -67,7 +67,7 @@ const mixed = machine.links.some((link) => link.kind === "nvlink" || link.kind =
 
 /** Dashes of a link's line, or null. */
 export function dashesOf(link) {
-  return mixed && (link.kind === "pcie" || link.kind === "socket") ? "7 3" : null;
+  return mixed && ["pcie", "socket", "cpu"].includes(link.kind) ? "7 3" : null;
 }
 
 /** A picture of the machine. */

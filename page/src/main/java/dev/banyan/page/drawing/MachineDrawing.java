@@ -176,14 +176,14 @@ public final class MachineDrawing {
         return drawn[node];
     }
 
-    /** Takes away hubs with fewer than two neighbours, sockets with none, until there are none of these. */
+    /** Takes away hubs that lead nowhere until there are none of these. */
     private void prune() {
         Arrays.fill(drawn, true);
         boolean pruned = true;
         while (pruned) {
             pruned = false;
             for (int hub = machine.size(); hub < machine.nodeCount(); hub++) {
-                if (drawn[hub] && neighbours(hub) < (isSocket(hub) ? 1 : 2)) {
+                if (drawn[hub] && leadsNowhere(hub)) {
                     drawn[hub] = false;
                     pruned = true;
                 }
@@ -195,13 +195,19 @@ public final class MachineDrawing {
         return machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET;
     }
 
-    private long neighbours(int hub) {
+    /** A hub with one neighbour leads nowhere, unless it is the socket of others than sockets. */
+    private boolean leadsNowhere(int hub) {
+        List<Integer> neighbours = neighbours(hub);
+        return neighbours.isEmpty() || (neighbours.size() == 1 && (!isSocket(hub) || isSocket(neighbours.getFirst())));
+    }
+
+    private List<Integer> neighbours(int hub) {
         return machine.links().stream()
                 .filter(link -> link.a() == hub || link.b() == hub)
                 .map(link -> link.other(hub))
                 .filter(other -> drawn[other])
                 .distinct()
-                .count();
+                .toList();
     }
 
     /** Place of a node; the host's memory, if it is there, comes after those of the machine. */
