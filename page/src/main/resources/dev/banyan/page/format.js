@@ -33,6 +33,11 @@ export function percent(fraction) {
   return `${value > 99.95 || value === 0 ? Math.round(value) : value.toFixed(1)}%`;
 }
 
+/** What carries a call out, with the length of its chunks in words: ChoiceText in Java writes ring@16M. */
+export function choiceText(choice) {
+  return choice.replace(/@(\d+)([KMGT]?)$/, (_, number, unit) => ` in chunks of ${number} ${unit ? `${unit}iB` : "B"}`);
+}
+
 /** Plural by number: count(2, "tree") is "2 trees". */
 export function count(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;

@@ -283,6 +283,6 @@ public final class MachineOptions extends OptionGroup {
                         ? "no file is called '" + name + "', nor a preset; check the name and the current folder"
                         : "no preset and no file is called '" + name + "'"
                                 + SimilarNames.question(name, Presets.names())
-                                + "; 'banyan topo --help' lists the presets");
+                                + "; --help lists the presets");
     }
 }
