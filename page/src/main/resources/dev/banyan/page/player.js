@@ -75,13 +75,19 @@ function arc(node, radius, part) {
   });
 }
 
-/** A transfer as a dot, beside those that share one of its links. */
+/** The trees of some transfers, ascending. */
+function treesOf(transfers) {
+  return [...new Set(transfers.map((each) => each.tree))].sort((a, b) => a - b);
+}
+
+/** A transfer as a dot, beside those of other trees that share one of its links. */
 function dot(transfer, _, flying) {
   const sharing = flying.filter((each) => each.links.some((link) => transfer.links.includes(link)));
+  const trees = treesOf(sharing);
   const [x, y] = alongPath(
     transfer.links,
     Math.min(1, (now - transfer.start) / (transfer.arrival - transfer.start || 1)),
-    3 + 3 * sharing.indexOf(transfer),
+    3 + Math.min(2.5, 18 / trees.length) * trees.indexOf(transfer.tree),
   );
   return svg("circle", {
     class: "chunk",
@@ -123,7 +129,7 @@ function niceStep(span) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= raw);
 }
 
-/** Spans of time with the transfers that share a link in them, by tree. */
+/** Spans of time with the transfers that share a link in them: one for each tree and each of reduce and broadcast. */
 function shared(transfers) {
   const times = [...new Set(transfers.flatMap((each) => [each.start, each.end]))].sort((a, b) => a - b);
   return times
@@ -133,6 +139,7 @@ function shared(transfers) {
       end,
       sharing: transfers
         .filter((each) => each.start <= times[i] && each.end >= end)
+        .filter((each, place, all) => place === all.findIndex((one) => one.tree === each.tree && one.sum === each.sum))
         .sort((a, b) => a.tree - b.tree || b.sum - a.sum),
     }))
     .filter((span) => span.sharing.length > 0);
@@ -251,18 +258,17 @@ function show() {
   const bytes = playedSizes[Number(byId("play-size").value)];
   call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
   now = 0;
-  const trees = [...new Set(call.transfers.map((each) => each.tree))].sort((a, b) => a - b);
   byId("lanes-title").textContent =
     `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
   byId("play-note").textContent =
-    `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
-    "A row is divided among the transfers that share its link. " +
+    `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}. ` +
+    "A row is divided among the trees that share its link. " +
     "Dots and full colours: reduce. Rings and pale colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +
     (call.order.length > MOST_LABELLED ? " Point at a row of what links carry to see which link it is." : "");
   byId("play-trees").replaceChildren(
-    ...trees.map((tree) =>
+    ...treesOf(call.transfers).map((tree) =>
       html("span", {}, html("span", { class: "swatch", style: `background:${hue(tree)}` }), `tree ${tree + 1}`),
     ),
   );

@@ -77,8 +77,7 @@ public record Machine(
      */
     public static Machine preset(String name) {
         return Presets.find(name)
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "no preset is called '" + name + "'"
+                .orElseThrow(() -> new IllegalArgumentException("no preset is called '" + name + "'"
                         + SimilarNames.question(name, Presets.names()) + "; Presets.names() lists all"));
     }
 

@@ -1,7 +1,7 @@
 package dev.banyan.cli.input;
 
-import dev.banyan.config.internal.SimilarNames;
 import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.config.internal.SimilarNames;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Machine;

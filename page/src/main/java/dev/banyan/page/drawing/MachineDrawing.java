@@ -30,6 +30,8 @@ public final class MachineDrawing {
     private static final double TIER_Y = 0.17;
     /** Angle between two points of a curved line. */
     private static final double ARC = Math.toRadians(5);
+    /** Angle over which a curved line leaves or reaches its node. */
+    private static final double BEND = Math.toRadians(15);
     /** Least distance in pixels between the centres of two hubs, if they are as close in the other direction, too. */
     private static final double APART_X = 92;
 
@@ -227,7 +229,7 @@ public final class MachineDrawing {
         return isDevice(node) || (node < machine.nodeCount() && tiers.of(node) >= 0);
     }
 
-    /** From the inner node outwards, along the ellipse, and to the outer node. */
+    /** From the inner node outwards, along the ellipse, and to the outer node; without corners, which look like nodes. */
     private List<Point> elbow(int inner, int outer) {
         double shorter = Math.IEEEremainder(angle[outer] - angle[inner], 2 * Math.PI);
         // Opposite nodes are joined below the others.
@@ -238,8 +240,16 @@ public final class MachineDrawing {
         List<Point> points = new ArrayList<>();
         points.add(at[inner]);
         if (Math.abs(turn) > 1e-6) {
-            IntStream.rangeClosed(0, arcs)
-                    .mapToObj(arc -> inDrawing(onEllipse(angle[inner] + turn * arc / arcs, along)))
+            double bend = Math.min(BEND, Math.abs(turn) / 2);
+            IntStream.range(1, arcs)
+                    .mapToObj(arc -> {
+                        double turned = Math.abs(turn) * arc / arcs;
+                        double begun = Math.min(1, turned / bend);
+                        double left = Math.min(1, (Math.abs(turn) - turned) / bend);
+                        double radius =
+                                along - (along - beyond[inner]) * (1 - begun) - (along - beyond[outer]) * (1 - left);
+                        return inDrawing(onEllipse(angle[inner] + turn * arc / arcs, radius));
+                    })
                     .forEach(points::add);
         }
         points.add(at[outer]);

@@ -113,13 +113,13 @@ final class DrawnLinks {
 
     /** A host bridge is a part of its CPU; only links between the NUMA nodes of one CPU delay nothing. */
     private String kind(Link link) {
-        boolean insideCpu =
-                switch (link.kind()) {
-                    case SOCKET -> link.latencyUs() == 0;
-                    case PCIE -> isHub(link.a(), Hub.Kind.HOST_BRIDGE) && isHub(link.b(), Hub.Kind.CPU_SOCKET)
-                            || isHub(link.b(), Hub.Kind.HOST_BRIDGE) && isHub(link.a(), Hub.Kind.CPU_SOCKET);
-                    default -> false;
-                };
+        boolean insideCpu = switch (link.kind()) {
+            case SOCKET -> link.latencyUs() == 0;
+            case PCIE ->
+                isHub(link.a(), Hub.Kind.HOST_BRIDGE) && isHub(link.b(), Hub.Kind.CPU_SOCKET)
+                        || isHub(link.b(), Hub.Kind.HOST_BRIDGE) && isHub(link.a(), Hub.Kind.CPU_SOCKET);
+            default -> false;
+        };
         return insideCpu ? "cpu" : link.kind().name().toLowerCase(Locale.ROOT);
     }
 
