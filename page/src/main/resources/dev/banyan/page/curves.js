@@ -255,7 +255,7 @@ function legend() {
           `time of ${size(bytes[at])}`,
           ...(RANGED ? ["range by assumed constants"] : []),
           "busbw",
-          `carries out ${size(bytes[at])}`,
+          `algorithm at ${size(bytes[at])}`,
           "",
         ].map((text) => html("th", {}, text)),
       ),

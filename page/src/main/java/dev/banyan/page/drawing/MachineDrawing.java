@@ -29,9 +29,9 @@ public final class MachineDrawing {
 
     private static final double TIER_Y = 0.17;
     /** Angle between two points of a curved line. */
-    private static final double ARC = Math.toRadians(5);
+    private static final double ARC = Math.toRadians(4);
     /** Angle over which a curved line leaves or reaches its node. */
-    private static final double BEND = Math.toRadians(15);
+    private static final double BEND = Math.toRadians(30);
     /** Least distance in pixels between the centres of two hubs, if they are as close in the other direction, too. */
     private static final double APART_X = 92;
 
@@ -243,17 +243,22 @@ public final class MachineDrawing {
             double bend = Math.min(BEND, Math.abs(turn) / 2);
             IntStream.range(1, arcs)
                     .mapToObj(arc -> {
-                        double turned = Math.abs(turn) * arc / arcs;
-                        double begun = Math.min(1, turned / bend);
-                        double left = Math.min(1, (Math.abs(turn) - turned) / bend);
-                        double radius =
-                                along - (along - beyond[inner]) * (1 - begun) - (along - beyond[outer]) * (1 - left);
-                        return inDrawing(onEllipse(angle[inner] + turn * arc / arcs, radius));
+                        double part = (double) arc / arcs;
+                        double tier = along
+                                + (beyond[inner] - along) * nearness(Math.abs(turn) * part, bend)
+                                + (beyond[outer] - along) * nearness(Math.abs(turn) * (1 - part), bend);
+                        return inDrawing(onEllipse(angle[inner] + turn * part, tier));
                     })
                     .forEach(points::add);
         }
         points.add(at[outer]);
         return points;
+    }
+
+    /** Falls from 1 to 0 within an angle, at last without a slope. */
+    private static double nearness(double turned, double bend) {
+        double left = Math.max(0, 1 - turned / bend);
+        return left * left;
     }
 
     private static Point inDrawing(Point point) {
