@@ -16,7 +16,7 @@ const curves = [
 const bytes = [...new Set(curves.flatMap((curve) => curve.points.map((point) => point.bytes)))].sort((a, b) => a - b);
 curves.at(-1).byBytes = new Map(bytes.map((each) => [each, { us: each / whole.bound / 1e3 }]));
 
-/** Whether some time has a range. */
+/** True if some time has a range. */
 const RANGED = curves.some((curve) => curve.points.some((point) => point.least !== undefined));
 
 let focus = 0;

@@ -33,7 +33,7 @@ export function percent(fraction) {
   return `${value > 99.95 || value === 0 ? Math.round(value) : value.toFixed(1)}%`;
 }
 
-/** What carries a call out, with the length of its chunks in words: ChoiceText in Java writes ring@16M. */
+/** Spells out the length of chunks in a choice of algorithm: ChoiceText in Java writes ring@16M. */
 export function choiceText(choice) {
   return choice.replace(/@(\d+)([KMGT]?)$/, (_, number, unit) => ` in chunks of ${number} ${unit ? `${unit}iB` : "B"}`);
 }
