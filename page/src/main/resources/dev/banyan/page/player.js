@@ -2,7 +2,7 @@
 
 import { byId, html, options, svg } from "./dom.js";
 import { count, digits, micros, size } from "./format.js";
-import { colour, hue, onTheme, pale } from "./theme.js";
+import { colour, faint, hue, onTheme } from "./theme.js";
 import { endOf, machine, model, nameOf, startOf } from "./model.js";
 import { alongPath, MachineView } from "./drawing.js";
 
@@ -170,7 +170,7 @@ function drawRows() {
     for (const { start, end, sharing } of shared(call.lanes.get(directed))) {
       const height = (laneHeight() - 2) / sharing.length;
       sharing.forEach((transfer, place) => {
-        paint.fillStyle = transfer.sum ? hue(transfer.tree) : pale(transfer.tree);
+        paint.fillStyle = transfer.sum ? hue(transfer.tree) : faint(transfer.tree);
         paint.fillRect(x(start), top + 1 + place * height, Math.max(0.7, x(end) - x(start)), height);
       });
     }
@@ -264,7 +264,7 @@ function show() {
   byId("play-note").textContent =
     `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}. ` +
     "A row is divided among the trees that share its link. " +
-    "Dots and full colours: reduce. Rings and pale colours: broadcast. The arc around a GPU: what it has received. " +
+    "Dots and full colours: reduce. Rings and faint colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +
     (call.order.length > MOST_LABELLED ? " Point at a row of what links carry to see which link it is." : "");
   byId("play-trees").replaceChildren(

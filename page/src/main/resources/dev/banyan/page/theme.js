@@ -44,7 +44,7 @@ function mix(from, to, part) {
 }
 
 /** Colour of a number, half way to that of the paper. */
-export function pale(number) {
+export function faint(number) {
   return mix(hue(number), colour("paper"), 0.5);
 }
 
