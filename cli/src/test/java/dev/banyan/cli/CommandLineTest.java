@@ -132,7 +132,7 @@ class CommandLineTest {
         topo --write yaml                             | known: json, nccl-xml, topo, matrix, matrix-gbs
         topo --format yaml                            | yaml
         topo --machine p3.16xlrage                    | did you mean p3.16xlarge
-        topo --machine p3.16xlrage                    | presets: p3.16xlarge
+        topo --machine A100                           | did you mean dgx-a100?;
         topo --machine no/such/file                   | no file is called 'no/such/file', nor a preset; check the name
         page --results no/such/file.txt               | no file is called 'no/such/file.txt'
         calibrate --from no/such/file.txt             | no file is called 'no/such/file.txt'
@@ -199,7 +199,7 @@ class CommandLineTest {
         compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
         compare --relays others -m dgx-1v             | --relays others: every device takes part
         bench --backend rocm                          | no backend is called 'rocm'
-        bench -b 1M -e 1K                             | sizes must be positive and ascending
+        bench -b 1M -e 1K                             | -b is 1M and -e is 1K; sizes must be positive and ascending
         bench -b 0                                    | sizes must be positive and ascending
         bench -b 1X                                   | '''1X'' is not a size'
         bench -b -8                                   | '''-8'' is not a size'

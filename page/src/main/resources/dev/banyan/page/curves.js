@@ -1,7 +1,7 @@
 // Curves over the size of a call, drawn by uPlot.
 
 import { byId, html } from "./dom.js";
-import { digits, gbs, micros, size } from "./format.js";
+import { choiceText, digits, gbs, micros, size } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
 import { BUS_FACTOR, model, whole } from "./model.js";
 
@@ -15,6 +15,9 @@ const curves = [
 ].map((curve) => ({ ...curve, visible: true, byBytes: new Map(curve.points.map((point) => [point.bytes, point])) }));
 const bytes = [...new Set(curves.flatMap((curve) => curve.points.map((point) => point.bytes)))].sort((a, b) => a - b);
 curves.at(-1).byBytes = new Map(bytes.map((each) => [each, { us: each / whole.bound / 1e3 }]));
+
+/** True if some time has a range. */
+const RANGED = curves.some((curve) => curve.points.some((point) => point.least !== undefined));
 
 let focus = 0;
 let at = Math.max(0, bytes.indexOf(SHOWN_SIZE));
@@ -178,10 +181,15 @@ function setSize(index) {
 function cells(curve) {
   const point = curve.byBytes.get(bytes[at]);
   if (!point) {
-    return ["", "", "", ""];
+    return RANGED ? ["", "", "", ""] : ["", "", ""];
   }
   const range = point.least === undefined ? "" : `${micros(point.least)} to ${micros(point.most)}`;
-  return [micros(point.us), range, gbs(toBusbw(point.us, bytes[at])), point.choice ?? ""];
+  return [
+    micros(point.us),
+    ...(RANGED ? [range] : []),
+    gbs(toBusbw(point.us, bytes[at])),
+    choiceText(point.choice ?? ""),
+  ];
 }
 
 function legend() {
@@ -242,9 +250,14 @@ function legend() {
       html(
         "tr",
         {},
-        ...["curve", `time of ${size(bytes[at])}`, "assumed constants: from, to", "busbw", "chosen for it", ""].map(
-          (text) => html("th", {}, text),
-        ),
+        ...[
+          "curve",
+          `time of ${size(bytes[at])}`,
+          ...(RANGED ? ["range by assumed constants"] : []),
+          "busbw",
+          `algorithm at ${size(bytes[at])}`,
+          "",
+        ].map((text) => html("th", {}, text)),
       ),
     ),
     html("tbody", {}, ...rows),
@@ -277,7 +290,8 @@ export function timeRows() {
 export function startCurves() {
   byId("curves-note").textContent =
     `all_reduce between all ${model.machine.devices} GPUs, in place, predicted by the simulator: ` +
-    `${model.predictedBy}. The highlighted curve has a band where constants of its class of machine are assumed.`;
+    `${model.predictedBy}.` +
+    (RANGED ? " The highlighted curve has a band where constants of its class of machine are assumed." : "");
   byId("curve-size").max = bytes.length - 1;
   byId("curve-size").addEventListener("input", (event) => setSize(Number(event.target.value)));
   setSize(at);

@@ -7,6 +7,8 @@ import { kindOf, machine, nameOf } from "./model.js";
 
 const GPU_RADIUS = machine.devices > 12 ? 15 : 18;
 const LONGEST_NAME = 14;
+/** Greatest width of all trees on a link in pixels. */
+const MOST_STRANDS = 17;
 const widest = Math.max(...machine.links.flatMap((link) => [link.gbsAToB, link.gbsBToA]));
 
 /** Width of the line of a directed link in pixels. */
@@ -42,9 +44,9 @@ export function directedPoints(directed) {
   return directed & 1 ? points.reverse() : points;
 }
 
-/** Returns the point at a part of the way along a directed link, on its side of the link. */
-export function alongPath(links, part) {
-  const points = links.flatMap((directed) => aside(directedPoints(directed), 3));
+/** Returns the point at a part of the way along directed links, at a distance to the right of them. */
+export function alongPath(links, part, distance) {
+  const points = links.flatMap((directed) => aside(directedPoints(directed), distance));
   const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
   let left = part * lengths.reduce((sum, length) => sum + length, 0);
   for (let i = 0; i < lengths.length; i++) {
@@ -67,7 +69,7 @@ const mixed = machine.links.some((link) => link.kind === "nvlink" || link.kind =
 
 /** Dashes of a link's line, or null. */
 export function dashesOf(link) {
-  return mixed && (link.kind === "pcie" || link.kind === "socket") ? "7 3" : null;
+  return mixed && ["pcie", "socket", "cpu"].includes(link.kind) ? "7 3" : null;
 }
 
 /** A picture of the machine. */
@@ -225,7 +227,7 @@ export class MachineView {
       }
     });
     for (const [link, list] of users) {
-      const apart = Math.min(3.4, 17 / list.length);
+      const apart = Math.min(3.4, MOST_STRANDS / list.length);
       list.forEach((user, place) => {
         const points = aside(pointsOf(machine.links[link]), (place - (list.length - 1) / 2) * apart);
         this.strands.append(
@@ -244,12 +246,12 @@ export class MachineView {
     }
   }
 
-  /** Puts a mark behind the directed links that limit a rate. */
-  setLimit(directed) {
+  /** Puts a mark behind the directed links that limit a rate; it is wider than what covers the links. */
+  setLimit(directed, covered) {
     this.halos.replaceChildren(
       ...[...new Set(directed.map((each) => each >> 1))].map((index) => {
         const link = machine.links[index];
-        const width = 2 * strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)) + 9;
+        const width = Math.max(2 * strokeWidth(Math.max(link.gbsAToB, link.gbsBToA)), covered ? MOST_STRANDS : 0) + 11;
         return svg("path", { class: "limit", d: pathText(pointsOf(link)), "stroke-width": width, "data-limit": index });
       }),
     );

@@ -79,14 +79,18 @@ function edgesOf(way, tree, devices) {
   });
 }
 
+function showsTrees() {
+  return state.shown !== LOAD && Boolean(chosenWay()?.trees);
+}
+
 function draw() {
   const set = chosenSet();
   const way = chosenWay();
   view.setGroup(state.devices);
-  view.setLimit(set && state.limit ? set.limit : []);
+  view.setLimit(set && state.limit ? set.limit : [], showsTrees());
   if (!way) {
     view.fade();
-  } else if (state.shown === LOAD || !way.trees) {
+  } else if (!showsTrees()) {
     view.setLoads(loadsOf(way));
   } else {
     const trees = way.trees
@@ -126,7 +130,10 @@ function legend() {
       ),
     );
   byId("legend").replaceChildren(
-    html("span", {}, "used of a link, each way: 0%", html("span", { class: "ramp" }), "100%"),
+    showsTrees()
+      ? html("span", {}, "colours: trees, as under the numbers beside the picture")
+      : html("span", {}, "used of a link, each way: 0%", html("span", { class: "ramp" }), "100%"),
+    ...(state.limit ? [html("span", { id: "limit-mark" }, html("span", { class: "mark" }), "what limits")] : []),
     ...samples,
   );
 }
@@ -209,7 +216,7 @@ function boundText(set) {
       ".",
     ),
     html("p", { class: "note", id: "why" }, `${set.why[0].toUpperCase()}${set.why.slice(1)}.`),
-    set.beyond ? html("p", { class: "note", id: "beyond" }, `More counted: ${set.beyond.join("; ")}.`) : "",
+    set.beyond ? html("p", { class: "note", id: "beyond" }, `Higher bounds: ${set.beyond.join("; ")}.`) : "",
     machine.assumed.length
       ? html("p", { class: "note", id: "assumed" }, `This holds if what is assumed is right: ${machine.assumed.join("; ")}.`)
       : "",
@@ -346,6 +353,7 @@ function update() {
     state.shown = ALL_TREES;
   }
   panel();
+  legend();
   draw();
   listeners.forEach((listener) => listener());
 }
@@ -356,6 +364,5 @@ export function startExplorer() {
     legend();
     draw();
   });
-  legend();
   update();
 }

@@ -33,6 +33,11 @@ export function percent(fraction) {
   return `${value > 99.95 || value === 0 ? Math.round(value) : value.toFixed(1)}%`;
 }
 
+/** Spells out the length of chunks in a choice of algorithm: ChoiceText in Java writes ring@16M. */
+export function choiceText(choice) {
+  return choice.replace(/@(\d+)([KMGT]?)$/, (_, number, unit) => ` in chunks of ${number} ${unit ? `${unit}iB` : "B"}`);
+}
+
 /** Plural by number: count(2, "tree") is "2 trees". */
 export function count(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;

@@ -17,7 +17,9 @@ byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
-const usesXgmi = machine.links.some((link) => link.kind === "xgmi");
+// Around NVSwitches every ring is as good as any other, so that NCCL needs none from a file.
+const anyRing = machine.nodes.some((node) => node.kind === "nvswitch");
+const target = anyRing ? "mscclpp" : machine.links.some((link) => link.kind === "xgmi") ? "rccl" : "nccl";
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(
@@ -30,8 +32,10 @@ byId("about").replaceChildren(
   html(
     "p",
     {},
-    "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
-    html("code", {}, `banyan export --for ${usesXgmi ? "rccl" : "nccl"} --machine ${machine.name}`),
+    anyRing
+      ? "NCCL's own rings are as good as any on this machine. MSCCL++ takes schedules for it: "
+      : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
+    html("code", {}, `banyan export --for ${target} --machine ${machine.name}`),
   ),
 );
 startExplorer();

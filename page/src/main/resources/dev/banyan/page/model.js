@@ -51,8 +51,15 @@ export function nameOf(node) {
 
 /** Returns the kind of a link, in words. */
 export function kindOf(link) {
-  const kinds = { nvlink: "NVLink", xgmi: "xGMI", pcie: "PCIe", socket: "between sockets" };
-  return `${kinds[link.kind]}${link.lanes > 1 ? ` x${link.lanes}` : ""}`;
+  const kinds = {
+    nvlink: "NVLink",
+    xgmi: "xGMI",
+    pcie: "PCIe",
+    socket: "between sockets",
+    cpu: "inside a CPU",
+    other: "link",
+  };
+  return `${kinds[link.kind]}${link.lanes > 1 && link.kind !== "cpu" ? ` x${link.lanes}` : ""}`;
 }
 
 /** Used percent of each directed link, by its number. */

@@ -1,8 +1,8 @@
 // A simulated call: chunks move over the links, and each link's time is a row of a chart.
 
-import { byId, options, svg } from "./dom.js";
+import { byId, html, options, svg } from "./dom.js";
 import { count, digits, micros, size } from "./format.js";
-import { colour, hue, onTheme } from "./theme.js";
+import { colour, faint, hue, onTheme } from "./theme.js";
 import { endOf, machine, model, nameOf, startOf } from "./model.js";
 import { alongPath, MachineView } from "./drawing.js";
 
@@ -75,10 +75,19 @@ function arc(node, radius, part) {
   });
 }
 
-function dot(transfer) {
+/** The trees of some transfers, ascending. */
+function treesOf(transfers) {
+  return [...new Set(transfers.map((each) => each.tree))].sort((a, b) => a - b);
+}
+
+/** A transfer as a dot, beside those of other trees that share one of its links. */
+function dot(transfer, _, flying) {
+  const sharing = flying.filter((each) => each.links.some((link) => transfer.links.includes(link)));
+  const trees = treesOf(sharing);
   const [x, y] = alongPath(
     transfer.links,
     Math.min(1, (now - transfer.start) / (transfer.arrival - transfer.start || 1)),
+    3 + Math.min(2.5, 18 / trees.length) * trees.indexOf(transfer.tree),
   );
   return svg("circle", {
     class: "chunk",
@@ -111,13 +120,29 @@ const LEFT = 118;
 const AXIS = 34;
 
 function laneHeight() {
-  return Math.min(16, Math.max(4, 460 / call.order.length));
+  return Math.min(28, Math.max(4, 460 / call.order.length));
 }
 
 function niceStep(span) {
   const raw = span / 5;
   const power = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= raw);
+}
+
+/** Spans of time with the transfers that share a link in them: one for each tree and each of reduce and broadcast. */
+function shared(transfers) {
+  const times = [...new Set(transfers.flatMap((each) => [each.start, each.end]))].sort((a, b) => a - b);
+  return times
+    .slice(1)
+    .map((end, i) => ({
+      start: times[i],
+      end,
+      sharing: transfers
+        .filter((each) => each.start <= times[i] && each.end >= end)
+        .filter((each, place, all) => place === all.findIndex((one) => one.tree === each.tree && one.sum === each.sum))
+        .sort((a, b) => a.tree - b.tree || b.sum - a.sum),
+    }))
+    .filter((span) => span.sharing.length > 0);
 }
 
 /** The rows are drawn once for each call; the line of the present time goes over them. */
@@ -142,17 +167,13 @@ function drawRows() {
       paint.textAlign = "right";
       paint.fillText(laneName(directed, 8), LEFT - 6, top + laneHeight() / 2);
     }
-    for (const transfer of call.lanes.get(directed)) {
-      paint.globalAlpha = transfer.sum ? 1 : 0.5;
-      paint.fillStyle = hue(transfer.tree);
-      paint.fillRect(
-        x(transfer.start),
-        top + 1,
-        Math.max(0.7, x(transfer.end) - x(transfer.start) - 0.3),
-        laneHeight() - 2,
-      );
+    for (const { start, end, sharing } of shared(call.lanes.get(directed))) {
+      const height = (laneHeight() - 2) / sharing.length;
+      sharing.forEach((transfer, place) => {
+        paint.fillStyle = transfer.sum ? hue(transfer.tree) : faint(transfer.tree);
+        paint.fillRect(x(start), top + 1 + place * height, Math.max(0.7, x(end) - x(start)), height);
+      });
     }
-    paint.globalAlpha = 1;
   });
   const bottom = call.order.length * laneHeight();
   paint.fillStyle = colour("soft");
@@ -237,16 +258,20 @@ function show() {
   const bytes = playedSizes[Number(byId("play-size").value)];
   call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
   now = 0;
-  const trees = new Set(call.transfers.map((each) => each.tree)).size;
   byId("lanes-title").textContent =
     `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
   byId("play-note").textContent =
-    `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
-    `${trees === 1 ? "one colour: all go the same way" : "a colour for each tree"}. ` +
-    "Filled and dark: reduce. Pale rings: broadcast. The ring of a GPU: what it has received. " +
+    `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}. ` +
+    "A row is divided among the trees that share its link. " +
+    "Dots and full colours: reduce. Rings and faint colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +
     (call.order.length > MOST_LABELLED ? " Point at a row of what links carry to see which link it is." : "");
+  byId("play-trees").replaceChildren(
+    ...treesOf(call.transfers).map((tree) =>
+      html("span", {}, html("span", { class: "swatch", style: `background:${hue(tree)}` }), `tree ${tree + 1}`),
+    ),
+  );
   view.setGroup(new Set(machine.nodes.slice(0, machine.devices).keys()));
   view.fade();
   drawRows();

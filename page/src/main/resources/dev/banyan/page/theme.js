@@ -43,6 +43,11 @@ function mix(from, to, part) {
   return `rgb(${a.map((value, i) => Math.round(value + (b[i] - value) * part)).join(",")})`;
 }
 
+/** Colour of a number, half way to that of the paper. */
+export function faint(number) {
+  return mix(hue(number), colour("paper"), 0.5);
+}
+
 /** Colour of a link of whose bandwidth a percentage is used. */
 export function heat(percents) {
   const part = Math.min(1, percents / 100);

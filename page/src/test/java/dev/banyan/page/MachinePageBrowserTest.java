@@ -60,7 +60,7 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#summary")).contains("8 GPUs", "85.714 GB/s");
         assertThat(browser.text("#bound"))
                 .isEqualTo("Counting NVLink: no schedule exceeds 85.714 GB/s of algbw (600/7).");
-        assertThat(browser.text("#beyond")).startsWith("More counted: all links: ");
+        assertThat(browser.text("#beyond")).matches("Higher bounds: [0-9.]+ GB/s counting all links.*");
         assertThat(browser.all("#assumed")).isEmpty();
         assertThat(browser.text("#why")).contains("Cut into single GPUs: 600 GB/s crosses each way");
         assertThat(browser.text("#about")).contains("published sweeps");
@@ -167,8 +167,14 @@ class MachinePageBrowserTest {
     void whatLimitsIsMarked() {
         browser.click("#limit");
         assertThat(browser.all("#drawing path[data-limit]")).hasSize(16);
+        assertThat(browser.text("#legend")).contains("used of a link", "what limits");
+        browser.click("[data-shown='all']");
+        assertThat(browser.text("#legend"))
+                .contains("colours: trees", "what limits")
+                .doesNotContain("used of a link");
         browser.click("#limit");
         assertThat(browser.all("#drawing path[data-limit]")).isEmpty();
+        assertThat(browser.text("#legend")).doesNotContain("what limits", "null");
     }
 
     @Test
@@ -290,6 +296,13 @@ class MachinePageBrowserTest {
                 assertThat(browser.text("#play-text")).contains("chunk");
             }
         }
+    }
+
+    @Test
+    void coloursOfThePlayedTreesAreNamed() {
+        assertThat(browser.text("#play-trees")).startsWith("tree 1").contains("tree 8");
+        browser.choose("#play-algorithm", "single-tree (kernighan-lin)");
+        assertThat(browser.text("#play-trees")).isEqualTo("tree 1");
     }
 
     @Test

@@ -75,6 +75,7 @@ class PresetPagesBrowserTest {
         assertThat(browser.text("#assumed"))
                 .startsWith("This holds if what is assumed is right: PCIe gen3, 12 GB/s one way for a full slot");
         assertThat(browser.all("#beyond")).isEmpty();
+        assertThat(browser.text("#about")).contains("banyan export --for nccl --machine two.txt");
         assertThat(browser.console()).isEmpty();
     }
 

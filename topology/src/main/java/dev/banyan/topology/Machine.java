@@ -1,5 +1,6 @@
 package dev.banyan.topology;
 
+import dev.banyan.config.internal.SimilarNames;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -76,8 +77,8 @@ public record Machine(
      */
     public static Machine preset(String name) {
         return Presets.find(name)
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "no machine is named " + name + "; there are " + String.join(", ", Presets.names())));
+                .orElseThrow(() -> new IllegalArgumentException("no preset is called '" + name + "'"
+                        + SimilarNames.question(name, Presets.names()) + "; Presets.names() lists all"));
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.banyan.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Arrays;
 import java.util.List;
@@ -62,6 +63,15 @@ class PresetsTest {
         assertThat(machine("p4d.24xlarge")).isSameAs(machine("dgx-a100"));
         assertThat(machine("p5.48xlarge")).isSameAs(machine("dgx-h100"));
         assertThat(Presets.find("p9.64xlarge")).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"p3.16xlrge, p3.16xlarge", "A100, dgx-a100"})
+    void messageOnAnUnknownNameHasSimilarOnes(String name, String similar) {
+        assertThatThrownBy(() -> Machine.preset(name))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("no preset is called '%s'; did you mean %s", name, similar)
+                .hasMessageEndingWith("?; Presets.names() lists all");
     }
 
     static List<Machine> all() {

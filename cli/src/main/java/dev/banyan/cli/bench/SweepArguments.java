@@ -209,7 +209,8 @@ final class SweepArguments extends OptionGroup {
         from = first == null ? Math.min(from, to) : from;
         require(
                 from > 0 && to >= from,
-                "-b is " + from + " and -e is " + to + "; sizes must be positive and ascending");
+                "-b is " + new ByteSize(from).written() + " and -e is " + new ByteSize(to).written()
+                        + "; sizes must be positive and ascending");
         require(to <= Sizes.MOST_BYTES, "-e is " + to + " bytes; it must be at most 1024T");
         if (step != null) {
             require(

@@ -1,9 +1,9 @@
 package dev.banyan.cli.input;
 
 import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.config.internal.SimilarNames;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.study.machine.ChosenMachine;
-import dev.banyan.study.text.Names;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;
@@ -282,6 +282,7 @@ public final class MachineOptions extends OptionGroup {
                 FILE_NAME.matcher(name).find()
                         ? "no file is called '" + name + "', nor a preset; check the name and the current folder"
                         : "no preset and no file is called '" + name + "'"
-                                + Names.others(name, "presets", Presets.names()));
+                                + SimilarNames.question(name, Presets.names())
+                                + "; --help lists the presets");
     }
 }

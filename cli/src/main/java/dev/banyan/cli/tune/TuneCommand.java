@@ -151,7 +151,8 @@ public final class TuneCommand extends ReportCommand {
         long most = (last != null ? last : predicts ? LAST : LAST_MEASURED).bytes();
         require(
                 first.bytes() > 0 && most >= first.bytes(),
-                "-b is " + first.bytes() + " and -e is " + most + "; sizes must be positive and ascending");
+                "-b is " + first.written() + " and -e is " + new ByteSize(most).written()
+                        + "; sizes must be positive and ascending");
         require(most <= Sizes.MOST_BYTES, "-e is " + most + " bytes; it must be at most 1024T");
         Variants named = variants.named(AlgorithmChoice.scheduled());
         Path file = Objects.requireNonNull(output).path();

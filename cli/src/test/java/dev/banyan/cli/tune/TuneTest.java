@@ -262,7 +262,7 @@ class TuneTest {
                 "--predict --backend cuda|leave --backend out",
                 "--workload resnet-51|did you mean resnet-50",
                 "--predict --workload vgg-16 --collective reduce|leave --collective out",
-                "-b 1M -e 1K|sizes must be positive and ascending",
+                "-b 1M -e 1K|-b is 1M and -e is 1K; sizes must be positive and ascending",
                 "-b 0|sizes must be positive and ascending",
                 "--predict --devices 3|at least 2 devices",
                 "--plot tuned.gif|ends in .svg"

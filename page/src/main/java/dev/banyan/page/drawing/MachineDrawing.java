@@ -29,7 +29,9 @@ public final class MachineDrawing {
 
     private static final double TIER_Y = 0.17;
     /** Angle between two points of a curved line. */
-    private static final double ARC = Math.toRadians(5);
+    private static final double ARC = Math.toRadians(4);
+    /** Angle over which a curved line leaves or reaches its node. */
+    private static final double BEND = Math.toRadians(30);
     /** Least distance in pixels between the centres of two hubs, if they are as close in the other direction, too. */
     private static final double APART_X = 92;
 
@@ -176,14 +178,14 @@ public final class MachineDrawing {
         return drawn[node];
     }
 
-    /** Takes away hubs with fewer than two neighbours, sockets with none, until there are none of these. */
+    /** Takes away hubs that lead nowhere until there are none of these. */
     private void prune() {
         Arrays.fill(drawn, true);
         boolean pruned = true;
         while (pruned) {
             pruned = false;
             for (int hub = machine.size(); hub < machine.nodeCount(); hub++) {
-                if (drawn[hub] && neighbours(hub) < (isSocket(hub) ? 1 : 2)) {
+                if (drawn[hub] && leadsNowhere(hub)) {
                     drawn[hub] = false;
                     pruned = true;
                 }
@@ -195,13 +197,19 @@ public final class MachineDrawing {
         return machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET;
     }
 
-    private long neighbours(int hub) {
+    /** A hub with one neighbour leads nowhere, unless it is the socket of others than sockets. */
+    private boolean leadsNowhere(int hub) {
+        List<Integer> neighbours = neighbours(hub);
+        return neighbours.isEmpty() || (neighbours.size() == 1 && (!isSocket(hub) || isSocket(neighbours.getFirst())));
+    }
+
+    private List<Integer> neighbours(int hub) {
         return machine.links().stream()
                 .filter(link -> link.a() == hub || link.b() == hub)
                 .map(link -> link.other(hub))
                 .filter(other -> drawn[other])
                 .distinct()
-                .count();
+                .toList();
     }
 
     /** Place of a node; the host's memory, if it is there, comes after those of the machine. */
@@ -221,7 +229,7 @@ public final class MachineDrawing {
         return isDevice(node) || (node < machine.nodeCount() && tiers.of(node) >= 0);
     }
 
-    /** From the inner node outwards, along the ellipse, and to the outer node. */
+    /** From the inner node outwards, along the ellipse, and to the outer node; without corners, which look like nodes. */
     private List<Point> elbow(int inner, int outer) {
         double shorter = Math.IEEEremainder(angle[outer] - angle[inner], 2 * Math.PI);
         // Opposite nodes are joined below the others.
@@ -232,12 +240,25 @@ public final class MachineDrawing {
         List<Point> points = new ArrayList<>();
         points.add(at[inner]);
         if (Math.abs(turn) > 1e-6) {
-            IntStream.rangeClosed(0, arcs)
-                    .mapToObj(arc -> inDrawing(onEllipse(angle[inner] + turn * arc / arcs, along)))
+            double bend = Math.min(BEND, Math.abs(turn) / 2);
+            IntStream.range(1, arcs)
+                    .mapToObj(arc -> {
+                        double part = (double) arc / arcs;
+                        double tier = along
+                                + (beyond[inner] - along) * nearness(Math.abs(turn) * part, bend)
+                                + (beyond[outer] - along) * nearness(Math.abs(turn) * (1 - part), bend);
+                        return inDrawing(onEllipse(angle[inner] + turn * part, tier));
+                    })
                     .forEach(points::add);
         }
         points.add(at[outer]);
         return points;
+    }
+
+    /** Falls from 1 to 0 within an angle, at last without a slope. */
+    private static double nearness(double turned, double bend) {
+        double left = Math.max(0, 1 - turned / bend);
+        return left * left;
     }
 
     private static Point inDrawing(Point point) {

@@ -41,7 +41,7 @@ public record MachineModel(
      *
      * @param a node index
      * @param b node index
-     * @param kind nvlink, xgmi, pcie or socket, of the widest link
+     * @param kind nvlink, xgmi, pcie, socket, other, or cpu for links inside one, of the widest link
      * @param lanes of all links of that kind
      * @param gbsAToB GB/s from a to b
      * @param gbsBToA GB/s from b to a

@@ -81,20 +81,20 @@ final class DrawnLinks {
     private void add(List<Integer> pair, List<Link> between) {
         int a = pair.get(0);
         int b = pair.get(1);
-        Map<Link.Kind, Double> widths = new LinkedHashMap<>();
+        Map<String, Double> widths = new LinkedHashMap<>();
         double aToB = 0;
         double bToA = 0;
         for (Link link : between) {
             aToB += link.gbsFrom(a);
             bToA += link.gbsFrom(b);
-            widths.merge(link.kind(), link.gbsAToB() + link.gbsBToA(), Double::sum);
+            widths.merge(kind(link), link.gbsAToB() + link.gbsBToA(), Double::sum);
         }
-        Link.Kind kind = widths.entrySet().stream()
+        String kind = widths.entrySet().stream()
                 .max(Map.Entry.comparingByValue())
                 .orElseThrow()
                 .getKey();
         int lanes = between.stream()
-                .filter(link -> link.kind() == kind)
+                .filter(link -> kind(link).equals(kind))
                 .mapToInt(Link::lanes)
                 .sum();
         directed.put(List.of(a, b), 2 * links.size());
@@ -102,13 +102,29 @@ final class DrawnLinks {
         links.add(new LinkModel(
                 a,
                 b,
-                kind.name().toLowerCase(Locale.ROOT),
+                kind,
                 lanes,
                 aToB,
                 bToA,
                 drawing.line(a, b).stream()
                         .flatMap(point -> Stream.of(rounded(point.x()), rounded(point.y())))
                         .toList()));
+    }
+
+    /** A host bridge is a part of its CPU; only links between the NUMA nodes of one CPU delay nothing. */
+    private String kind(Link link) {
+        boolean insideCpu = switch (link.kind()) {
+            case SOCKET -> link.latencyUs() == 0;
+            case PCIE ->
+                isHub(link.a(), Hub.Kind.HOST_BRIDGE) && isHub(link.b(), Hub.Kind.CPU_SOCKET)
+                        || isHub(link.b(), Hub.Kind.HOST_BRIDGE) && isHub(link.a(), Hub.Kind.CPU_SOCKET);
+            default -> false;
+        };
+        return insideCpu ? "cpu" : link.kind().name().toLowerCase(Locale.ROOT);
+    }
+
+    private boolean isHub(int node, Hub.Kind kind) {
+        return node < machine.nodeCount() && machine.node(node) instanceof Hub hub && hub.kind() == kind;
     }
 
     private static double rounded(double pixels) {

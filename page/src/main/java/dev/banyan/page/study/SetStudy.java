@@ -129,7 +129,7 @@ final class SetStudy {
                 ? Limit.beyond(chosen, new int[0], network, Collective.ALL_REDUCE, -1, bound)
                 : Limit.reduced(network, Collective.ALL_REDUCE, bound);
         return limits.stream()
-                .map(limit -> limit.counted() + ": " + Numbers.gbs(limit.algbwGBs()))
+                .map(limit -> Numbers.gbs(limit.algbwGBs()) + " counting " + limit.counted())
                 .toList();
     }
 

@@ -60,17 +60,20 @@ class MachineDrawingTest {
                 List.of(
                         Hub.of("CPU 0", Hub.Kind.CPU_SOCKET),
                         Hub.of("PCIe switch 0", Hub.Kind.PCIE_SWITCH),
-                        Hub.of("PCIe switch 1", Hub.Kind.PCIE_SWITCH)),
+                        Hub.of("PCIe switch 1", Hub.Kind.PCIE_SWITCH),
+                        Hub.of("CPU 1", Hub.Kind.CPU_SOCKET)),
                 List.of(
                         Link.duplex(0, 2, Link.Kind.PCIE, 16, 12, 1),
                         Link.duplex(1, 2, Link.Kind.PCIE, 16, 12, 1),
                         Link.duplex(2, 3, Link.Kind.PCIE, 16, 12, 1),
-                        Link.duplex(3, 4, Link.Kind.PCIE, 16, 12, 1)),
+                        Link.duplex(3, 4, Link.Kind.PCIE, 16, 12, 1),
+                        Link.duplex(2, 5, Link.Kind.SOCKET, 1, 10, 1)),
                 List.of(),
                 List.of());
         MachineDrawing drawing = new MachineDrawing(machine, false);
         assertThat(drawing.isDrawn(2)).isTrue();
         assertThat(drawing.isDrawn(3)).isFalse();
         assertThat(drawing.isDrawn(4)).isFalse();
+        assertThat(drawing.isDrawn(5)).isFalse();
     }
 }

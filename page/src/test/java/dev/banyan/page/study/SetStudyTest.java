@@ -22,8 +22,9 @@ class SetStudyTest {
                 Config.defaults());
         SetModel whole = study.of(0, 1, 2, 3, 4, 5, 6, 7);
         assertThat(whole.counted()).isEqualTo("NVLink, no reduction in switches");
-        assertThat(whole.beyond()).first().isEqualTo("NVLink, with reduction in switches: 400 GB/s");
-        assertThat(whole.beyond()).last().asString().startsWith("all links, with reduction in switches: ");
-        assertThat(study.of(0, 1, 2, 3).beyond()).containsExactly("NVLink, with reduction in switches: 360 GB/s");
+        assertThat(whole.beyond()).first().isEqualTo("400 GB/s counting NVLink, with reduction in switches");
+        assertThat(whole.beyond()).last().asString().endsWith(" GB/s counting all links, with reduction in switches");
+        assertThat(study.of(0, 1, 2, 3).beyond())
+                .containsExactly("360 GB/s counting NVLink, with reduction in switches");
     }
 }

@@ -1,11 +1,11 @@
 package dev.banyan.config;
 
+import dev.banyan.config.internal.SimilarNames;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Explains names that look like settings and are none. */
@@ -57,7 +57,7 @@ final class UnknownNames {
         String remedy = Stream.of(declared, ELSEWHERE, MXNET)
                 .flatMap(Collection::stream)
                 .filter(known -> isNear(name, known))
-                .min(Comparator.<String>comparingInt(known -> edits(name, known))
+                .min(Comparator.<String>comparingInt(known -> SimilarNames.edits(name, known))
                         .thenComparing(Comparator.naturalOrder()))
                 .map(known -> "did you mean " + known + "?")
                 .orElse("banyan settings lists all settings");
@@ -65,21 +65,6 @@ final class UnknownNames {
     }
 
     private static boolean isNear(String name, String known) {
-        return Math.abs(name.length() - known.length()) <= MOST_EDITS && edits(name, known) <= MOST_EDITS;
-    }
-
-    /** The least number of letters to insert, delete or replace that makes one name the other (Levenshtein). */
-    private static int edits(String from, String to) {
-        int[] row = IntStream.rangeClosed(0, to.length()).toArray();
-        for (int i = 1; i <= from.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j <= to.length(); j++) {
-                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
-            }
-        }
-        return row[to.length()];
+        return Math.abs(name.length() - known.length()) <= MOST_EDITS && SimilarNames.edits(name, known) <= MOST_EDITS;
     }
 }

@@ -37,6 +37,12 @@ public record ByteSize(long bytes) {
         }
     }
 
+    /** Returns the size as a user writes it, with the largest unit of which it is a multiple, e.g. {@code 64K}. */
+    public String written() {
+        int unit = bytes == 0 ? 0 : Math.min(Long.numberOfTrailingZeros(bytes) / 10, 4);
+        return (bytes >> (10 * unit)) + (unit == 0 ? "" : "KMGT".substring(unit - 1, unit));
+    }
+
     /** Returns the size rounded to a whole number of the largest unit that is not above it, e.g. {@code 512K}. */
     public String rounded() {
         int unit = Math.clamp((63 - Long.numberOfLeadingZeros(Math.max(1, bytes))) / 10, 0, 4);

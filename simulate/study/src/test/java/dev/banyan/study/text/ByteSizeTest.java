@@ -27,6 +27,12 @@ class ByteSizeTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"0", "1", "1500", "1K", "1536", "1M", "3G", "1024T"})
+    void sizesAreWrittenAsUsersDo(String text) {
+        assertThat(ByteSize.parse(text).written()).isEqualTo(text);
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"", "K", "-1", "1X", "1KK", "0x10", "1e3", "0.1", "9999999T", "NaN"})
     void nonsenseIsRefused(String text) {
         assertThatIllegalArgumentException()

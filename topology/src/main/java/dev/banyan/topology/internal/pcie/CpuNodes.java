@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 /**
  * Shares the nodes of a machine out to its CPUs. A node is a group of GPUs that PCIe joins without a way between NUMA
@@ -38,8 +39,21 @@ public final class CpuNodes {
     /** Returns the assumption of {@link #byCpu} if some CPU has several nodes. */
     public static String assumption(List<String> affinities) {
         return affinities.contains("") || affinities.stream().distinct().count() > 2
-                ? "two CPUs, each with half of the NUMA nodes, and one link between them"
+                ? "two CPUs, each with half of the NUMA nodes, which narrow nothing, and one link between them"
                 : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";
+    }
+
+    /** Returns a name of each node: by its NUMA node if these are known and distinct, else by its index in the list. */
+    static List<String> names(List<String> affinities) {
+        List<String> numbers = affinities.stream()
+                .map(NUMA::matcher)
+                .filter(Matcher::matches)
+                .map(numa -> numa.group(1))
+                .distinct()
+                .toList();
+        return IntStream.range(0, affinities.size())
+                .mapToObj(node -> "node" + (numbers.size() == affinities.size() ? numbers.get(node) : node))
+                .toList();
     }
 
     private static List<List<Integer>> halves(Map<String, List<Integer>> domains) {

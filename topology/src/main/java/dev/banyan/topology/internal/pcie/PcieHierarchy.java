@@ -209,9 +209,15 @@ public final class PcieHierarchy {
         }
         if (cpus.stream().anyMatch(cpu -> cpu.size() > 1)) {
             assumed = CpuNodes.assumption(affinities);
-            hubs.replaceAll(hub -> hub.kind() == Hub.Kind.CPU_SOCKET
-                    ? Hub.of(hub.name().replace("socket", "node"), Hub.Kind.CPU_SOCKET)
-                    : hub);
+            nameNodes(sockets.keySet(), withDevices, CpuNodes.names(affinities));
+        }
+    }
+
+    private void nameNodes(Set<Integer> sockets, List<Integer> withDevices, List<String> names) {
+        for (int socket : sockets) {
+            int node = withDevices.indexOf(socket);
+            String name = node < 0 ? hubs.get(socket - firstHub).name().replace("socket", "cards") : names.get(node);
+            hubs.set(socket - firstHub, Hub.of(name, Hub.Kind.CPU_SOCKET));
         }
     }
 
