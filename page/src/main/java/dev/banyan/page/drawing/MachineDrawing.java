@@ -229,7 +229,7 @@ public final class MachineDrawing {
         return isDevice(node) || (node < machine.nodeCount() && tiers.of(node) >= 0);
     }
 
-    /** From the inner node outwards, along the ellipse, and to the outer node; without corners, which look like nodes. */
+    /** From the inner node along the ellipse to the outer node, without corners, which look like nodes. */
     private List<Point> elbow(int inner, int outer) {
         double shorter = Math.IEEEremainder(angle[outer] - angle[inner], 2 * Math.PI);
         // Opposite nodes are joined below the others.

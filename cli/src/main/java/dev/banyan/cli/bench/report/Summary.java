@@ -99,8 +99,8 @@ public final class Summary {
     }
 
     /**
-     * Returns the size from which on several trees, packed ones rather than others, are faster than one, ranges included;
-     * nothing where not both were measured, or where the largest size does not tell them apart.
+     * Returns the size from which on several trees, packed ones rather than others, are faster than one, ranges
+     * included; nothing where not both were measured, or where the largest size does not tell them apart.
      */
     Optional<String> crossover() {
         List<AlgorithmChoice> choices =

@@ -25,9 +25,9 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Trains a perceptron on images of digits for 200 steps. It prints the loss of each step, as comma-separated values, and
- * then a line with that of the last step; under mpirun the first process alone prints. The images are made up here (a
- * blot per digit, and noise), so that nothing is downloaded; their shape is MNIST's.
+ * Trains a perceptron on images of digits for 200 steps. It prints the loss of each step, as comma-separated values,
+ * and then a line with that of the last step; under mpirun the first process alone prints. The images are made up here
+ * (a blot per digit, and noise), so that nothing is downloaded; their shape is MNIST's.
  */
 public final class TrainMnist {
     private static final int SIDE = 28;
