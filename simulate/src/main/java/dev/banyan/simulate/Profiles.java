@@ -124,7 +124,8 @@ public final class Profiles {
         if (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI)) {
             return xgmi(machine);
         }
-        if (!LinkMatrix.of(machine).nvlinkConnected()) {
+        if (machine.links().stream().noneMatch(link -> link.kind() == Link.Kind.NVLINK)
+                || !LinkMatrix.of(machine).nvlinkConnected()) {
             return "pcie";
         }
         int sm = machine.devices().stream()

@@ -35,6 +35,7 @@ import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.PredictedSum;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
+import dev.banyan.topology.Device;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
@@ -135,6 +136,10 @@ final class SimulatedBench {
                 .toList();
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
+            if (chosen.machine().devices().stream().anyMatch(SimulatedBench::isOfOthers)) {
+                reporter.lines(List.of(
+                        "# Banyan does not run on these GPUs; its times are what the simulator expects if it did"));
+            }
         }
         if (sums) {
             reporter.lines(passes());
@@ -154,6 +159,12 @@ final class SimulatedBench {
                 rows,
                 bound(sweep).gbs().doubleValue());
         return 0;
+    }
+
+    /** Returns whether a device is AMD's or older than sm_70. */
+    private static boolean isOfOthers(Device device) {
+        return device.attributes().containsKey("gcn")
+                || device.attributes().getOrDefault("sm", "").matches("[1-6][0-9]");
     }
 
     /** NCCL takes as long in place as out of place. */

@@ -131,8 +131,9 @@ record NcclExport(Machine machine, RingChannels channels) {
                         ? ", as it assumes 10 to 32 GB/s between two sockets (--nccl-socket-gbs states it)"
                         : ""));
         remarks.add(Numbers.format(
-                "Expected gain of large calls: %.1f to %.1f times, predicted and not measured: the most if NCCL runs"
-                        + " one channel at the speed that it counts, as its logs on such machines show",
+                "Expected gain of large calls, predicted and not measured: %.1f times if NCCL's channels fill the"
+                        + " links, %.1f times if NCCL runs one channel at the speed that it counts, as its logs on such"
+                        + " machines show",
                 Math.max(1, least), Math.max(1, most)));
         boolean throughHost = IntStream.range(0, machine.size() * machine.size())
                 .anyMatch(pair -> NoPeerAccess.between(machine, pair / machine.size(), pair % machine.size()));

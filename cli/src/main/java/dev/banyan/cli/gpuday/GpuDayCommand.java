@@ -32,8 +32,9 @@ public final class GpuDayCommand extends Subcommand {
 
     @Parameters(
             paramLabel = "PART",
-            description = "cards, graph-launch, kernel-launch, flags, reductions, copies-at-once, peer-bandwidth,"
-                    + " multicast, or writes.")
+            description =
+                    "cards, graph-launch, kernel-launch, kernel-end, flags, reductions, copies-at-once, peer-bandwidth,"
+                            + " multicast, or writes.")
     private String part = ""; // replaced by picocli
 
     @Option(

@@ -87,9 +87,8 @@ public final class MachineOptions extends OptionGroup {
     @Option(
             names = "--devices",
             paramLabel = "LIST",
-            description =
-                    "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all). On GPUs several ranks"
-                            + " may share one, e.g. 0,0,0,0.")
+            description = "Devices to use, in the order of ranks, e.g. 4,2,3,1 or 0-3 (default: all). Where GPUs carry"
+                    + " out calls, several ranks may share one, e.g. 0,0,0,0.")
     private @Nullable DeviceList devices;
 
     /** The option that has named the devices, for messages. */

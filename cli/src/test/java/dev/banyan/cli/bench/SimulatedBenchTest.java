@@ -23,6 +23,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Isolated("It changes what all tests of the JVM see.")
 class SimulatedBenchTest {
+    @ParameterizedTest
+    @CsvSource({"mi300x8, true", "p2.16xlarge, true", "dgx-1p, true", "p3.8xlarge, false", "dgx-h100, false"})
+    void gpusThatBanyanDoesNotRunOnAreNamed(String preset, boolean isNamed) {
+        assertThat(CommandRun.of("predict -a auto -b 1M -e 1M -m " + preset)
+                        .out()
+                        .contains("\n# Banyan does not run on these GPUs; "))
+                .isEqualTo(isNamed);
+    }
+
     @Test
     void theTableIsThatOfNcclTestsWithoutWrongElements() {
         String arguments = "predict --machine p3.16xlarge -b 1K -e 1M -f 32 --algorithm auto,all";

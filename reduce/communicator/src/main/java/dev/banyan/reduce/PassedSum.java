@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A reproducible sum on devices with memory of their own: in one pass where devices can load the numbers of all ranks,
- * else by the collectives of {@link SumParts}. Then each device makes the codes and integers of its own numbers, and
+ * else by the collectives of {@link SumParts}, for which each device makes the codes and integers of its own numbers, and
  * results.
  */
 final class PassedSum implements Executable {
@@ -110,9 +110,8 @@ final class PassedSum implements Executable {
     @Override
     public void start(
             MemorySegment[] inputs, MemorySegment[] outputs, @Nullable CallerStreams streams, Completion completion) {
-        OpenSum open = atOnce;
-        if (open != null && open.takes(inputs, outputs)) {
-            open.start(inputs, outputs, streams, completion);
+        if (atOnce != null && atOnce.takes(inputs, outputs)) {
+            atOnce.start(inputs, outputs, streams, completion);
             return;
         }
         SumGroup alone = group();
@@ -235,12 +234,14 @@ final class PassedSum implements Executable {
                 count);
     }
 
-    /** Allocates the memory of a sum that runs alone. */
+    /** Allocates the memory of a sum that runs alone; one pass needs none. */
     @Override
     public void warmUp() {
-        memory.codes(codeBytes());
-        memory.integers(integerBytes());
-        collectives.forEach(Executable::warmUp);
+        if (atOnce == null) {
+            memory.codes(codeBytes());
+            memory.integers(integerBytes());
+            collectives.forEach(Executable::warmUp);
+        }
     }
 
     @Override

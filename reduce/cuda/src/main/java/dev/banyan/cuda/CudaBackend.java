@@ -411,6 +411,10 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     @Override
     public Optional<OpenSum> prepare(Schedule schedule, ReproducibleSum sum) {
         BackendArguments.checkSchedule(schedule, sum.type(), ranks.size());
+        if (sum.contributions() != ranks.size()) {
+            throw new IllegalArgumentException(
+                    "a sum of " + sum.contributions() + " numbers over " + ranks.size() + " ranks");
+        }
         queue.checkStartable();
         if (executor == ExecutorChoice.GRAPH || !jobPeers.isAlone()) {
             return Optional.empty();

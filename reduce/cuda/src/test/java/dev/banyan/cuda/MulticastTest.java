@@ -200,7 +200,7 @@ class MulticastTest {
             comparison.compare(
                     gpus.host(), gpus.cuda(), Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, false, 1024, 0);
             assertThat(emulator.count("kernels banyan_exchange")).isEqualTo(number);
-            assertThat(emulator.count("calls cuMulticast")).isZero();
+            assertThat(emulator.count("calls cuMulticastCreate")).isZero();
         }
     }
 

@@ -32,7 +32,8 @@ public record Measurement(
         double average = Arrays.stream(nanos).average().orElseThrow() / 1e3;
         long[] sorted = nanos.clone();
         Arrays.sort(sorted);
-        TimeRange range = new TimeRange(sorted[sorted.length * 5 / 100] / 1e3, sorted[sorted.length * 95 / 100] / 1e3);
+        TimeRange range = new TimeRange(
+                sorted[(sorted.length - 1) * 5 / 100] / 1e3, sorted[(sorted.length - 1) * 95 / 100] / 1e3);
         return of(call, count, average, wrong, median(nanos) / 1e3, nanos.length, null, range);
     }
 

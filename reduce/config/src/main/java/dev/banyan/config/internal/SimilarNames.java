@@ -16,25 +16,20 @@ public final class SimilarNames {
 
     private SimilarNames() {}
 
-    /** Returns a part of a message that asks for the similar names, or an empty text if there are none. */
-    public static String question(String word, Collection<String> names) {
-        List<String> similar = to(word, names);
-        return similar.isEmpty() ? "" : "; did you mean " + String.join(" or ", similar) + "?";
-    }
-
     /**
-     * Returns up to three names, the most similar first: those that contain the word, in any case, or else those that
-     * differ in at most a third of their letters.
+     * Returns a part of a message that asks for up to three names, the most similar first: those that contain the word,
+     * in any case, or else those that differ in at most a third of their letters. An empty text if there are none.
      */
-    private static List<String> to(String word, Collection<String> names) {
+    public static String question(String word, Collection<String> names) {
         String wanted = word.toLowerCase(Locale.ROOT);
-        List<String> containing = nearest(
+        List<String> similar = nearest(
                 wanted,
                 names,
                 name -> name.startsWith(wanted) || (wanted.length() >= SHORTEST_PART && name.contains(wanted)));
-        return containing.isEmpty()
-                ? nearest(wanted, names, name -> edits(wanted, name) <= (name.length() + 2) / 3)
-                : containing;
+        if (similar.isEmpty()) {
+            similar = nearest(wanted, names, name -> edits(wanted, name) <= (name.length() + 2) / 3);
+        }
+        return similar.isEmpty() ? "" : "; did you mean " + String.join(" or ", similar) + "?";
     }
 
     private static List<String> nearest(String wanted, Collection<String> names, Predicate<String> similar) {

@@ -54,25 +54,33 @@ public final class Waiting {
     }
 
     /**
-     * Returns how long to nap, in ns; 0 if it is too early.
+     * Returns how long to ask for as a nap, which lasts longer by the shortest nap, in ns; 0 if it is too early.
      *
      * @param shortest how long the shortest nap lasts: some 55 us, or 1 ms where timers are coarse
      */
     static long nap(long waited, long shortest) {
-        long part = waited / NAP_PART;
-        return part < shortest ? 0 : Math.min(part, LONGEST_NAP_NANOS);
+        long part = Math.min(waited / NAP_PART, LONGEST_NAP_NANOS + shortest);
+        return part <= shortest ? 0 : part - shortest;
     }
 
-    /** Returns how long the shortest nap lasts in truth, in ns, whatever length it asks for. */
+    /**
+     * Returns how long the shortest nap lasts in truth, in ns, whatever length it asks for; at most 1 ms, as a longer one
+     * shows a busy machine.
+     */
     private static long shortestNap() {
+        // An interrupted thread cannot nap.
+        boolean interrupted = Thread.interrupted();
         long[] naps = new long[5];
         for (int i = 0; i < naps.length; i++) {
             long begun = System.nanoTime();
             LockSupport.parkNanos(1);
             naps[i] = System.nanoTime() - begun;
         }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
         Arrays.sort(naps);
-        return naps[naps.length / 2];
+        return Math.min(naps[naps.length / 2], LONGEST_NAP_NANOS);
     }
 
     /**

@@ -223,8 +223,8 @@ final class Runs {
     }
 
     /**
-     * Looks for ends on the calling thread until a future is done, as long as naps would be too long for that. The
-     * watcher then goes on. A context is current.
+     * Looks for ends on the calling thread until a future is done, or until a wait may nap: the watcher does that. A
+     * context is current.
      */
     void poll(Future<?> ended) {
         pollers.incrementAndGet();
@@ -235,8 +235,7 @@ final class Runs {
                 waiting.pause();
             }
         } finally {
-            pollers.decrementAndGet();
-            if (!ended.isDone()) {
+            if (pollers.decrementAndGet() == 0 && hasWatchedRuns()) {
                 LockSupport.unpark(watcher);
             }
         }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,7 +60,7 @@ final class OpenHeap {
         devices = ranks.stream().distinct().toList();
         multicasts = MulticastMemory.isSupported(devices);
         if (multicasts && devices.size() < ranks.size()) {
-            LOG.info("a switch takes each GPU once, so that kernels add up for ranks that share GPUs");
+            LOG.info("ranks share GPUs, so that kernels add up instead of the switch, which takes each GPU once");
             multicasts = false;
         }
     }
@@ -133,9 +134,18 @@ final class OpenHeap {
                 : below.getValue();
     }
 
-    /** Gives memory back, which nothing uses any more, and returns the driver's result. */
+    /**
+     * Gives memory back when its device has done all work, as the driver does before it frees memory, and returns the
+     * driver's result. After a failure nobody gets it again.
+     */
     synchronized int free(long address) {
         Kind kind = shorts.remove(address);
+        Part whole = kind == null ? parts.get(address) : null;
+        CudaDevice device = kind != null ? kind.device() : whole != null ? whole.device() : null;
+        int settled = device == null || !device.tryEnter() ? CUresult.CUDA_SUCCESS : JCudaDriver.cuCtxSynchronize();
+        if (settled != CUresult.CUDA_SUCCESS) {
+            return settled;
+        }
         if (kind != null) {
             spares.getOrDefault(kind, new ArrayDeque<>()).push(address);
             return CUresult.CUDA_SUCCESS;

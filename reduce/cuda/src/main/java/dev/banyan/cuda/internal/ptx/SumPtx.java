@@ -130,7 +130,7 @@ public final class SumPtx {
         text.emit("mov.b64 " + target + ", " + source);
     }
 
-    /** Stores a number of which a register of 64 bits has the bits. */
+    /** Stores a number, whose bits are in a register of 64 bits. */
     public void store(String at, String bits) {
         String stored = switch (type.bytes()) {
             case 8 -> bits;
