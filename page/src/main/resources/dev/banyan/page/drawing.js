@@ -3,7 +3,7 @@
 import { svg } from "./dom.js";
 import { heat, hue } from "./theme.js";
 import { gbs } from "./format.js";
-import { kindOf, machine, nameOf } from "./model.js";
+import { kindOf, machine, nameOf, shortName } from "./model.js";
 
 const GPU_RADIUS = machine.devices > 12 ? 15 : 18;
 const LONGEST_NAME = 14;
@@ -167,9 +167,7 @@ export class MachineView {
     if (node.kind === "unused") {
       return null;
     }
-    const short = node.name
-      .replace(/^(PCIe switch|NVSwitch) (?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.\d)$/, "$2")
-      .replace(/^PCIe /, "");
+    const short = shortName(node.name);
     const name = short.length > LONGEST_NAME ? `${short.slice(0, LONGEST_NAME - 1)}…` : short;
     const width = 6.4 * name.length + 14;
     const group = svg(

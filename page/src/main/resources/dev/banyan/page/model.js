@@ -49,6 +49,13 @@ export function nameOf(node) {
   return machine.nodes[node].name;
 }
 
+/** The name of a hub where there is little room: of a switch with an address the address alone. */
+export function shortName(name) {
+  return name
+    .replace(/^(PCIe switch|NVSwitch) (?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.\d)$/, "$2")
+    .replace(/^PCIe /, "");
+}
+
 /** Returns the kind of a link, in words. */
 export function kindOf(link) {
   const kinds = {

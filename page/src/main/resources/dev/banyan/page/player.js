@@ -3,7 +3,7 @@
 import { byId, html, options, svg } from "./dom.js";
 import { count, digits, micros, size } from "./format.js";
 import { colour, faint, hue, onTheme } from "./theme.js";
-import { endOf, machine, model, nameOf, startOf } from "./model.js";
+import { endOf, machine, model, nameOf, shortName, startOf } from "./model.js";
 import { alongPath, MachineView } from "./drawing.js";
 
 const TICKS_PER_US = 100;
@@ -194,7 +194,7 @@ function drawRows() {
 
 function laneName(directed, most = 40) {
   const short = (node) => {
-    const name = nameOf(node);
+    const name = shortName(nameOf(node));
     return node < machine.devices ? String(node) : name.length > most ? `${name.slice(0, most - 1)}…` : name;
   };
   return `${short(startOf(directed))} → ${short(endOf(directed))}`;
