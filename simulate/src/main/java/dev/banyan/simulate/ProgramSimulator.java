@@ -139,14 +139,13 @@ public final class ProgramSimulator {
             return OptionalDouble.empty();
         }
         return DirectExchange.of(schedule).stream()
-                .filter(exchange -> exchanges.multicasts(exchange) || DirectExchange.isShortEnough(schedule))
                 .mapToDouble(exchange -> exchanges.us(exchange, exchanges.multicasts(exchange)))
                 .findAny();
     }
 
     /**
-     * Returns the time of a reproducible sum in one pass, in us: of an exchange by loads and stores alone, whatever its
-     * length. Its arithmetic is taken to be as fast as copies. Nothing if it does not run as one.
+     * Returns the time of a reproducible sum in one pass, in us: of an exchange by loads and stores alone. Its
+     * arithmetic is taken to be as fast as copies. Nothing if it does not run as one.
      *
      * @param schedule one that {@linkplain #canRun can run}
      */

@@ -80,17 +80,15 @@ public final class ExchangePlanner {
         List<LaunchPlan> plans = new ArrayList<>();
         if (multicasts && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
-            ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines);
-            if (!shares.multicast().isEmpty()) {
-                plan(new ExchangeKernel(combining, element, true), shares, exchange)
+            ExchangeShares inSwitch =
+                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines);
+            if (!inSwitch.multicast().isEmpty()) {
+                plan(new ExchangeKernel(combining, element, true), inSwitch, exchange)
                         .ifPresent(plans::add);
             }
         }
-        if (DirectExchange.isShortEnough(schedule)) {
-            ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false);
-            plan(new ExchangeKernel(combining, element, false), shares, exchange)
-                    .ifPresent(plans::add);
-        }
+        ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false);
+        plan(new ExchangeKernel(combining, element, false), shares, exchange).ifPresent(plans::add);
         return plans;
     }
 

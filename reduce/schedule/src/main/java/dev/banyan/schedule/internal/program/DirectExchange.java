@@ -23,11 +23,6 @@ import java.util.Optional;
  * @param shares what each rank does; no two of them touch a byte that one of them stores
  */
 public record DirectExchange(Schedule schedule, List<Share> shares) {
-    /**
-     * Loads of all links at once reach less than stores do, so that programs, which store alone, take less time for
-     * more data: by the simulator's constants from about so many bytes of a rank on.
-     */
-    private static final long MOST_BYTES = 32 << 20;
 
     /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
     public static final int MOST_RANKS_IN_A_SWITCH = 15;
@@ -121,11 +116,6 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
      */
     public static boolean isLongEnough(Schedule schedule, ProgramSizes sizes) {
         return schedule.ranks() > 1 && bytes(schedule) > sizes.lowLatencyBytes();
-    }
-
-    /** Returns whether it has so little that it takes less time even where the switch takes no part. */
-    public static boolean isShortEnough(Schedule schedule) {
-        return bytes(schedule) <= MOST_BYTES;
     }
 
     /** Returns whether a share combines what is in the same place of all ranks, as a switch may do for it. */
