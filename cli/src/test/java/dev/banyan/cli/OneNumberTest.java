@@ -93,14 +93,16 @@ class OneNumberTest {
                     .as("compare's rate of %s", algorithm)
                     .isEqualTo(way.rate());
         });
+        // A switch that reduces does so for the star and others, too.
+        double inSwitch = rates.getOrDefault("packing in the switch", 0.0);
         assertThat(rates).as("links alone are never slower than a prediction").allSatisfy((algorithm, gbs) -> {
             double us = predicted.getOrDefault(new Question(algorithm, LARGE), Double.POSITIVE_INFINITY);
-            assertThat(LARGE / us / 1e3).as(algorithm).isLessThanOrEqualTo(1.0001 * gbs);
+            assertThat(LARGE / us / 1e3).as(algorithm).isLessThanOrEqualTo(1.0001 * Math.max(gbs, inSwitch));
         });
         for (Playback playback : page.playbacks()) {
             Question question = new Question(page.algorithms().get(playback.algorithm()), playback.bytes());
             double us = predicted.getOrDefault(question, Double.NaN);
-            assertThat(playback.us()).as("schedule of %s", question).isCloseTo(us, within(0.01 * us));
+            assertThat(playback.us()).as("schedule of %s", question).isCloseTo(us, within(1e-6 * us));
         }
     }
 

@@ -12,6 +12,7 @@ import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
@@ -190,11 +191,12 @@ final class SimulatedBench {
                     sum.choice(),
                     sum.range(costs).orElse(null));
         }
-        PlannedSchedule planned = predictions.plan(call.request(count, inPlace));
+        CollectiveRequest request = call.request(count, inPlace);
+        PlannedSchedule planned = predictions.plan(request);
         return Measurement.predicted(
                 call,
                 count,
-                predictions.us(planned),
+                predictions.us(planned, request),
                 planned.choice().toString(),
                 costs.range(planned).orElse(null));
     }

@@ -106,6 +106,14 @@ class TuneTest {
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.RING));
     }
 
+    /** The shortest chunks that could be tried are more than a plan may have. */
+    @Test
+    void aGibibyteIsTuned() throws Exception {
+        CommandRun run = CommandRun.of(
+                "tune --predict --machine p3.16xlarge -b 1G -e 1G --output " + folder.resolve("tuned.ini"));
+        assertThat(run.status()).as(run.err()).isZero();
+    }
+
     @Test
     void anIterationOfAWorkloadIsPredicted() throws Exception {
         Path keys =

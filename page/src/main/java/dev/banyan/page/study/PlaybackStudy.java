@@ -48,7 +48,8 @@ final class PlaybackStudy implements SimulationListener {
 
     /**
      * Plays a call as its curve predicts it: as kernels, or in chunks as long as the simulator finds best. Where these
-     * are more transfers than can be shown, successive slices of a kernel are shown as one, and chunks are longer.
+     * are more transfers than can be shown, successive slices of a kernel are shown as one, and chunks are longer, in the
+     * time of the curve.
      *
      * @param number index of the algorithm on the page
      */
@@ -57,13 +58,13 @@ final class PlaybackStudy implements SimulationListener {
         PlannedSchedule planned = calls.plan(calls.choose(algorithm, elements), elements);
         PlaybackStudy recording = new PlaybackStudy();
         SimulatedCosts costs = calls.costs();
+        // The curve extrapolates the time of many slices or chunks.
+        double us = calls.predictedUs(planned.choice(), elements);
         Optional<ProgramLayout> program = costs.program(planned.schedule(), planned.links());
         if (program.isPresent()) {
             double simulatedUs = costs.programSimulator(planned.links())
                     .run(program.get(), recording)
                     .endUs();
-            // The curve extrapolates the time of many slices.
-            double us = calls.predictedUs(planned.choice(), elements);
             recording.merge(us / simulatedUs);
             return recording.playback(
                     number,
@@ -84,8 +85,9 @@ final class PlaybackStudy implements SimulationListener {
             planned = calls.plan(planned.choice().withChunkBytes(chunkBytes), elements);
         }
         Simulator simulator = costs.simulator(planned.links());
-        double us =
+        double simulatedUs =
                 simulator.run(List.of(Job.of(planned.schedule())), recording).endUs();
+        recording.merge(us / simulatedUs);
         Schedule schedule = planned.schedule();
         return recording.playback(
                 number,

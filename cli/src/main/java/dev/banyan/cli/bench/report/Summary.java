@@ -142,7 +142,8 @@ public final class Summary {
             for (Row row : rows) {
                 String choice = row.outOfPlace().choice();
                 if (row.algorithm().algorithm() == AlgorithmChoice.AUTO && choice != null && !choice.equals(last)) {
-                    choices.add(choice + (bySize.size() == 1 ? "" : " from " + size(row)));
+                    choices.add(
+                            choice.replace("@", " in chunks of ") + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;
                 }
             }

@@ -1,6 +1,7 @@
 package dev.banyan.study.diagnosis;
 
 import dev.banyan.config.Config;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
@@ -367,9 +368,9 @@ public record SweepDiagnosis(
             SweepComparison.Row last = compared.rows().getLast();
             RangedCosts costs = new RangedCosts(machine, measured.profile(), execution);
             Predictions predictions = new Predictions(machine, Config.defaults(), costs.usual());
-            PlannedSchedule planned =
-                    predictions.plan(Predictions.request(collective, root(), machine.size(), last.bytes(), false));
-            double us = predictions.us(planned);
+            CollectiveRequest request = Predictions.request(collective, root(), machine.size(), last.bytes(), false);
+            PlannedSchedule planned = predictions.plan(request);
+            double us = predictions.us(planned, request);
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;
             Optional<TimeRange> range = costs.range(planned);

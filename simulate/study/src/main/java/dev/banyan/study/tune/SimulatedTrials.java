@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 /** Tries in the simulator, in place, with floats. */
 public final class SimulatedTrials implements Trials {
     private static final long LEAST_CHUNK = 4 << 10;
+    /** Fewer than plans may have. */
+    private static final long MOST_CHUNKS = 1 << 16;
+
     private static final long TYPICAL = 1 << 20;
 
     private final Planner planner;
@@ -60,14 +63,18 @@ public final class SimulatedTrials implements Trials {
         return nccl == null ? List.of() : List.of(AlgorithmChoice.NCCL);
     }
 
-    /** Powers of two, from one that holds all data down to 4 KiB; the length stays open where it does not matter. */
+    /**
+     * Powers of two, from one that holds all data down to 4 KiB, or to the shortest that plans allow; the length stays
+     * open where it does not matter.
+     */
     @Override
     public List<Long> chunkBytes(AlgorithmConfig whole, long bytes) {
         if (whole.algorithm() == AlgorithmChoice.NCCL || !dependsOnChunks(whole, bytes)) {
             return List.of(Long.MAX_VALUE);
         }
         long longest = Math.max(LEAST_CHUNK, 2 * Long.highestOneBit(bytes));
-        return LongStream.iterate(longest, length -> length >= LEAST_CHUNK, length -> length / 2)
+        long shortest = Math.max(LEAST_CHUNK, Math.ceilDiv(bytes, MOST_CHUNKS));
+        return LongStream.iterate(longest, length -> length >= shortest, length -> length / 2)
                 .boxed()
                 .toList();
     }
@@ -100,9 +107,15 @@ public final class SimulatedTrials implements Trials {
 
     @Override
     public TimeRange range(AlgorithmConfig choice, long bytes) {
-        Optional<TimeRange> known = choice.algorithm() == AlgorithmChoice.NCCL
-                ? Objects.requireNonNull(nccl).range(nccl.time(collective, bytes), bytes)
-                : costs.range(planner.plan(choice, request(bytes)));
+        Optional<TimeRange> known;
+        if (choice.algorithm() == AlgorithmChoice.NCCL) {
+            known = Objects.requireNonNull(nccl).range(nccl.time(collective, bytes), bytes);
+        } else {
+            // Nothing is known of chunks, of which there may be too many to plan.
+            known = dependsOnChunks(choice.withChunkBytes(Long.MAX_VALUE), bytes)
+                    ? Optional.empty()
+                    : costs.range(planner.plan(choice, request(bytes)));
+        }
         return known.orElse(new TimeRange(0, Double.POSITIVE_INFINITY));
     }
 

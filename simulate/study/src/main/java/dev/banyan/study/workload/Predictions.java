@@ -95,8 +95,17 @@ public final class Predictions {
                         parts.collectives().stream().map(this::plan).toList()));
     }
 
-    /** Predicted time in us of a call alone. */
+    /** Returns the predicted time in us of a call alone, by its whole schedule. */
     public double us(PlannedSchedule planned) {
         return costs.predictedUs(planned.schedule(), planned.links());
+    }
+
+    /**
+     * Returns the predicted time in us of a call alone, which is extrapolated where {@link Planner#predictedUs} does so.
+     *
+     * @param planned the {@linkplain #plan plan} of the request
+     */
+    public double us(PlannedSchedule planned, CollectiveRequest request) {
+        return planner.predictedUs(planned.choice(), asSet(request));
     }
 }

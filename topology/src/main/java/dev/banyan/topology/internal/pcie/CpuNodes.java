@@ -39,7 +39,7 @@ public final class CpuNodes {
     /** Returns the assumption of {@link #byCpu} if some CPU has several nodes. */
     public static String assumption(List<String> affinities) {
         return affinities.contains("") || affinities.stream().distinct().count() > 2
-                ? "two CPUs, each with half of the NUMA nodes, which narrow nothing, and one link between them"
+                ? "two CPUs with half of the NUMA nodes each, full speed inside a CPU, and one link between the CPUs"
                 : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";
     }
 
