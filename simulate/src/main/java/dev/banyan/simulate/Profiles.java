@@ -83,8 +83,8 @@ public final class Profiles {
      * The profile that fits a machine best: by its links, and by its devices' architecture (attribute {@code sm} or
      * {@code gcn}). Where that is not known, links show it: NVSwitches that reduce are H100's, 12 links to an NVSwitch
      * and 4 or more between two GPUs A100's, other NVLinks V100's; xGMI links of 64 GB/s and more are MI300X's, those
-     * of 76 and more MI355X's, others MI250X's. Blackwell GPUs beside ARM CPUs are GB200's. Where NVLinks do not join all
-     * GPUs, PCIe limits the machine, whose profile it is.
+     * of 76 and more MI355X's, others MI250X's. Blackwell GPUs beside ARM CPUs are GB200's. Where NVLinks do not join
+     * all GPUs, PCIe limits the machine, whose profile it is.
      */
     public static Profile of(Machine machine) {
         return get(nameFor(machine));

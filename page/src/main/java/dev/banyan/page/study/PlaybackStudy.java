@@ -48,8 +48,8 @@ final class PlaybackStudy implements SimulationListener {
 
     /**
      * Plays a call as its curve predicts it: as kernels, or in chunks as long as the simulator finds best. Where these
-     * are more transfers than can be shown, successive slices of a kernel are shown as one, and chunks are longer, in the
-     * time of the curve.
+     * are more transfers than can be shown, successive slices of a kernel are shown as one, and chunks are longer, in
+     * the time of the curve.
      *
      * @param number index of the algorithm on the page
      */

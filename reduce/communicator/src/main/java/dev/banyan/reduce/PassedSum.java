@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A reproducible sum on devices with memory of their own: in one pass where devices can load the numbers of all ranks,
- * else by the collectives of {@link SumParts}, for which each device makes the codes and integers of its own numbers, and
- * results.
+ * else by the collectives of {@link SumParts}, for which each device makes the codes and integers of its own numbers,
+ * and results.
  */
 final class PassedSum implements Executable {
     private final SumRequest request;

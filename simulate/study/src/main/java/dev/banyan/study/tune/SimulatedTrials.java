@@ -79,6 +79,13 @@ public final class SimulatedTrials implements Trials {
                 .toList();
     }
 
+    @Override
+    public Optional<AlgorithmConfig> planned(AlgorithmConfig whole, long bytes) {
+        return whole.algorithm() == AlgorithmChoice.NCCL || !dependsOnChunks(whole, bytes)
+                ? Optional.empty()
+                : Optional.of(planner.cut(whole, request(bytes)));
+    }
+
     private boolean dependsOnChunks(AlgorithmConfig whole, long bytes) {
         PlannedSchedule planned = planner.plan(whole, request(bytes));
         return costs.usual().dependsOnChunks(planned.schedule(), planned.links());

@@ -4,6 +4,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import java.util.List;
+import java.util.Optional;
 
 /** Tries choices out. The same choice at the same size is tried once. */
 public interface Trials extends AutoCloseable {
@@ -14,6 +15,11 @@ public interface Trials extends AutoCloseable {
      * @param bytes size of the call
      */
     List<Long> chunkBytes(AlgorithmConfig whole, long bytes);
+
+    /** Returns a choice with the length of chunks that a planner takes for it, which is tried too; empty for none. */
+    default Optional<AlgorithmConfig> planned(AlgorithmConfig whole, long bytes) {
+        return Optional.empty();
+    }
 
     /** Algorithms that may be chosen. */
     List<AlgorithmChoice> algorithms();

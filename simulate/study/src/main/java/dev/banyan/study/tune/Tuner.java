@@ -110,7 +110,11 @@ public final class Tuner {
                 break;
             }
         }
-        return Objects.requireNonNull(best);
+        Tried tried = Objects.requireNonNull(best);
+        return trials.planned(whole, bytes)
+                .map(planned -> new Tried(planned, trials.us(planned, bytes)))
+                .filter(planned -> planned.us() < tried.us())
+                .orElse(tried);
     }
 
     /** One rule for each range of sizes with the same choice; ranges meet halfway between two sizes. */

@@ -101,7 +101,7 @@ public final class Predictions {
     }
 
     /**
-     * Returns the predicted time in us of a call alone, which is extrapolated where {@link Planner#predictedUs} does so.
+     * Returns the predicted time in us of a call alone, extrapolated where {@link Planner#predictedUs} does so.
      *
      * @param planned the {@linkplain #plan plan} of the request
      */

@@ -64,8 +64,8 @@ public final class Waiting {
     }
 
     /**
-     * Returns how long the shortest nap lasts in truth, in ns, whatever length it asks for; at most 1 ms, as a longer one
-     * shows a busy machine.
+     * Returns how long the shortest nap lasts in truth, in ns, whatever length it asks for; at most 1 ms, as a longer
+     * one shows a busy machine.
      */
     private static long shortestNap() {
         // An interrupted thread cannot nap.
