@@ -100,10 +100,10 @@ public final class PredictCommand extends ReportCommand {
         SimulatedBench bench =
                 new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace, verbose);
         Platform platform = bench.platform();
-        String how = "predicted with profile " + constants.name() + ", executor "
-                + platform.execution().label();
+        String how = "predicted with profile " + constants.name();
         if (workload != null) {
             requireOneToTrace(sweep.listed(variants));
+            how += ", executor " + platform.execution().label();
             reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
             bench.run(workload, sweep.listed(variants));
         } else {

@@ -236,7 +236,9 @@ final class SimulatedBench {
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
         if (programs == 0) {
             return List.of(
-                    "# executed by graphs of copies and kernels, chunk by chunk; the simulator has no range for these");
+                    "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
+                    "# (kernels alone need GPUs that reach each other without a CPU between, and no"
+                            + " BANYAN_CUDA_EXECUTOR=graph)");
         }
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"

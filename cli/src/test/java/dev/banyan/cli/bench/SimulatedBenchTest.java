@@ -39,7 +39,7 @@ class SimulatedBenchTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains(
-                        "# predicted with profile v100-nvlink, executor kernel: p3.16xlarge, 8 devices\n",
+                        "# predicted with profile v100-nvlink: p3.16xlarge, 8 devices\n",
                         "what to expect",
                         "at no more than 85.714 GB/s")
                 .doesNotContain("#wrong", "Out of bounds");
