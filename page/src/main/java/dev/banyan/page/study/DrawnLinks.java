@@ -116,8 +116,8 @@ final class DrawnLinks {
         boolean insideCpu = switch (link.kind()) {
             case SOCKET -> link.latencyUs() == 0;
             case PCIE ->
-                isHub(link.a(), Hub.Kind.HOST_BRIDGE) && isHub(link.b(), Hub.Kind.CPU_SOCKET)
-                        || isHub(link.b(), Hub.Kind.HOST_BRIDGE) && isHub(link.a(), Hub.Kind.CPU_SOCKET);
+                (isHub(link.a(), Hub.Kind.HOST_BRIDGE) && isHub(link.b(), Hub.Kind.CPU_SOCKET))
+                        || (isHub(link.b(), Hub.Kind.HOST_BRIDGE) && isHub(link.a(), Hub.Kind.CPU_SOCKET));
             default -> false;
         };
         return insideCpu ? "cpu" : link.kind().name().toLowerCase(Locale.ROOT);

@@ -208,7 +208,7 @@ class ExchangeTest {
                 emulator.tell("interleave " + seed);
                 comparison.compareTogether(gpus.host(), gpus.cuda(), 400, 9_000, 1000);
                 emulator.tell("interleave 0");
-                assertThat(exchanges()).isEqualTo(2 * seed);
+                assertThat(exchanges()).isEqualTo(2L * seed);
                 assertThat(emulator.count("races")).as("seed %d", seed).isZero();
             }
         }
