@@ -274,8 +274,8 @@ final class SimulatedBench {
         Bound bound = bound(sweep);
         lines.add("#");
         Limit own = Limit.of(network, collective, bound);
-        List<Limit> limits = new ArrayList<>(Limit.beyond(chosen, new int[0], network, collective, root, bound));
-        limits.addFirst(own);
+        List<Limit> limits = new ArrayList<>(List.of(own));
+        limits.addAll(Limit.beyond(chosen, new int[0], network, collective, root, bound));
         Limit reached =
                 Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));

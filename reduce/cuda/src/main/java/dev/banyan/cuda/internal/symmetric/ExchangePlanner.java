@@ -77,17 +77,17 @@ public final class ExchangePlanner {
         }
         ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
         Element element = Element.of(type);
+        int divisor = mean ? ranks.size() : 1;
         List<LaunchPlan> plans = new ArrayList<>();
         if (multicasts && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
-            ExchangeShares inSwitch =
-                    new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), true, combines);
+            ExchangeShares inSwitch = new ExchangeShares(exchange, divisor, type.bytes(), true, combines);
             if (!inSwitch.multicast().isEmpty()) {
                 plan(new ExchangeKernel(combining, element, true), inSwitch, exchange)
                         .ifPresent(plans::add);
             }
         }
-        ExchangeShares shares = new ExchangeShares(exchange, mean ? ranks.size() : 1, type.bytes(), false, false);
+        ExchangeShares shares = new ExchangeShares(exchange, divisor, type.bytes(), false, false);
         plan(new ExchangeKernel(combining, element, false), shares, exchange).ifPresent(plans::add);
         return plans;
     }
