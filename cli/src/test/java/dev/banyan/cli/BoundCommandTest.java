@@ -191,7 +191,7 @@ class BoundCommandTest {
         g5.48xlarge  | limited by the links of all 8 GPUs: 13.714 GB/s
         pcie-8       | limited by the links of all 8 GPUs: 6.857 GB/s
         dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: 171.429 GB/s
-        mi300x8      | Cut into single GPUs: 1792 GB/s crosses each way and each byte must cross 7 times: 1792/7 = 256 GB/s
+        mi300x8      | cut into single GPUs: 1792 GB/s crosses each way and each byte must cross 7 times: 1792/7 = 256 GB/s
         """)
     void certificatesNameTheLinksThatLimit(String machine, String sentence) throws Exception {
         JsonNode certificate =

@@ -96,7 +96,7 @@ class CalibrateCommandTest {
         assertThat(run.status()).isEqualTo(2);
         assertThat(run.err()).contains("key \"nccl.fraction\" of \"constants\" is not known");
         assertThat(calibrate(" --machine p3.8xlarge --base v100-nvlnk").err())
-                .contains("no profile and no file is called 'v100-nvlnk'; did you mean v100-nvlink or p100-nvlink?");
+                .contains("no profile and no file is called 'v100-nvlnk' (did you mean v100-nvlink or p100-nvlink?)");
     }
 
     @Test

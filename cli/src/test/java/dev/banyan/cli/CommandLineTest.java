@@ -119,8 +119,8 @@ class CommandLineTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ''                                            | which command? topo, probe, trees, bound, compare, page, predict, calibrate, validate, diagnose, export, bench, tune, selftest, gpu-day, trace, study, settings or help
-        tpoo                                          | no command is called 'tpoo'; did you mean topo?; commands: topo, probe
-        help tpoo                                     | no command is called 'tpoo'; did you mean topo?
+        tpoo                                          | no command is called 'tpoo' (did you mean topo?); commands: topo, probe
+        help tpoo                                     | no command is called 'tpoo' (did you mean topo?)
         help topo extra                               | no command is called 'extra'
         topo --nonsense                               | --nonsense
         topo extra                                    | '''extra'' belongs to no option'
@@ -132,7 +132,7 @@ class CommandLineTest {
         topo --write yaml                             | known: json, nccl-xml, topo, matrix, matrix-gbs
         topo --format yaml                            | yaml
         topo --machine p3.16xlrage                    | did you mean p3.16xlarge
-        topo --machine A100                           | did you mean dgx-a100?;
+        topo --machine A100                           | (did you mean dgx-a100?);
         topo --machine no/such/file                   | no file is called 'no/such/file', nor a preset; check the name
         page --results no/such/file.txt               | no file is called 'no/such/file.txt'
         calibrate --from no/such/file.txt             | no file is called 'no/such/file.txt'

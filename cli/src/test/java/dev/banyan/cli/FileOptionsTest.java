@@ -194,7 +194,7 @@ class FileOptionsTest {
                 CommandRun endless = option.run(zero);
                 assertThat(endless.status()).as(option.command()).isIn(1, 2);
                 assertThat(endless.err()).as(option.command()).contains("/dev/zero", "is a device; save");
-                assertThat(option.run(lines).err()).as(option.command()).contains("lines: has more than ", " lines");
+                assertThat(option.run(lines).err()).as(option.command()).contains("lines: it has more than ", " lines");
             }
         }
     }

@@ -67,9 +67,11 @@ function paint(line, used, shown) {
 /** Dashes tell slower kinds of links from those between GPUs, where there are both. */
 const mixed = machine.links.some((link) => link.kind === "nvlink" || link.kind === "xgmi");
 
+const dashes = { pcie: "7 3", socket: "3 3", cpu: "7 3 2 3" };
+
 /** Dashes of a link's line, or null. */
 export function dashesOf(link) {
-  return mixed && ["pcie", "socket", "cpu"].includes(link.kind) ? "7 3" : null;
+  return mixed ? (dashes[link.kind] ?? null) : null;
 }
 
 /** A picture of the machine. */
@@ -173,7 +175,7 @@ export class MachineView {
     const group = svg(
       "g",
       { class: "hub" },
-      svg("title", {}, `${node.name} (${node.kind})`),
+      svg("title", {}, `${node.name} (${node.kind.replace("cpu socket", "CPU socket or NUMA node")})`),
       svg("rect", { x: node.x - width / 2, y: node.y - 11, width, height: 22, rx: node.kind === "nvswitch" ? 11 : 4 }),
       svg("text", { x: node.x, y: node.y + 4 }, name),
     );

@@ -212,7 +212,7 @@ function boundText(set) {
       set.counted ? `Counting ${set.counted}: no schedule exceeds ` : "No schedule exceeds ",
       html("b", {}, gbs(set.bound)),
       " of algbw",
-      set.exact.includes("/") ? ` (${set.exact})` : "",
+      set.exact.includes("/") ? ` (exactly ${set.exact})` : "",
       ".",
     ),
     html("p", { class: "note", id: "why" }, `${set.why[0].toUpperCase()}${set.why.slice(1)}.`),

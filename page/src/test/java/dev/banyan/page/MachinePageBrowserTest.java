@@ -59,7 +59,7 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#name")).isEqualTo("p3.16xlarge");
         assertThat(browser.text("#summary")).contains("8 GPUs", "85.714 GB/s");
         assertThat(browser.text("#bound"))
-                .isEqualTo("Counting NVLink: no schedule exceeds 85.714 GB/s of algbw (600/7).");
+                .isEqualTo("Counting NVLink: no schedule exceeds 85.714 GB/s of algbw (exactly 600/7).");
         assertThat(browser.text("#beyond")).matches("Higher bounds: [0-9.]+ GB/s counting all links.*");
         assertThat(browser.all("#assumed")).isEmpty();
         assertThat(browser.text("#why")).contains("Cut into single GPUs: 600 GB/s crosses each way");

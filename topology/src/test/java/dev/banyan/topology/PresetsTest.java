@@ -70,8 +70,8 @@ class PresetsTest {
     void messageOnAnUnknownNameHasSimilarOnes(String name, String similar) {
         assertThatThrownBy(() -> Machine.preset(name))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("no preset is called '%s'; did you mean %s", name, similar)
-                .hasMessageEndingWith("?; Presets.names() lists all");
+                .hasMessageStartingWith("no preset is called '%s' (did you mean %s", name, similar)
+                .hasMessageEndingWith("?); Presets.names() lists all");
     }
 
     static List<Machine> all() {

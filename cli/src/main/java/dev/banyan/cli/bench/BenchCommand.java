@@ -133,8 +133,8 @@ public final class BenchCommand extends ReportCommand {
     public void run() {
         Workload workload = workloads.get();
         refuseNonsense(workload);
-        if (processes == null) {
-            sweep.takeFirst(machine);
+        if (processes != null) {
+            machine.dropFirst();
         }
         Config config = Config.load();
         Reporter reporter = new Reporter(out(), err(), forPrograms(), sweep.plot(), this::print);
@@ -272,7 +272,7 @@ public final class BenchCommand extends ReportCommand {
     private void refuseNonsense(@Nullable Workload workload) {
         sweep.refuseNonsense(variants);
         repeated.refuseNonsense();
-        Integer gpus = sweep.gpus();
+        Integer gpus = machine.first();
         require(
                 gpus == null || store == null || !store.overProcesses(),
                 "-g has no meaning for --kvstore funnel, concum or depcha; --local-devices gives those of each");

@@ -83,7 +83,6 @@ public final class PredictCommand extends ReportCommand {
     public void run() {
         Workload workload = workloads.get();
         refuseNonsense(workload);
-        sweep.takeFirst(machine);
         Config config = Config.load();
         Reporter reporter = new Reporter(out(), err(), forPrograms(), sweep.plot(), this::print);
         try {

@@ -3,7 +3,6 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.ElementType;
-import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.cli.output.PlotFile;
@@ -27,17 +26,10 @@ final class SweepArguments extends OptionGroup {
     private static final int FACTOR = 2;
     private static final int SHORT_FACTOR = 4;
     private static final int MOST_SIZES = 10_000;
-    private static final int MOST_DEVICES = 1024;
 
     /** Explains the columns of a sweep in the footers of commands. */
     static final String COLUMNS = "Columns are those of nccl-tests: busbw is algbw times 2(n-1)/n for all_reduce,\n"
             + "(n-1)/n for reduce_scatter and all_gather, and 1 for reduce and broadcast.";
-
-    @Option(
-            names = {"-g", "--ngpus"},
-            paramLabel = "N",
-            description = "The first N devices of the machine, as --devices 0-(N-1).")
-    private @Nullable Integer gpus;
 
     @Option(
             names = {"-a", "--algorithm"},
@@ -129,9 +121,6 @@ final class SweepArguments extends OptionGroup {
                 root == null || collective.hasRoot(),
                 "-r has no meaning for " + collective.label() + ", which has no root");
         require(plot == null || !isSeveral(), "--plot shows one type and operation; name them with -d and -o");
-        require(
-                gpus == null || (gpus > 0 && gpus <= MOST_DEVICES),
-                "-g is " + gpus + "; it must be from 1 to " + MOST_DEVICES);
     }
 
     /**
@@ -143,19 +132,6 @@ final class SweepArguments extends OptionGroup {
         require(plot == null, "--plot draws a sweep of sizes; leave it or --workload out");
         require(!anySizeGiven(), "--workload brings its own sizes; leave -b, -e, -f and -i out");
         require(isSumOfFloats(), "--workload is an all_reduce of float by sum; leave --collective, -d and -o out");
-    }
-
-    /** Returns the number of devices that the user names, or null. */
-    @Nullable
-    Integer gpus() {
-        return gpus;
-    }
-
-    /** Takes the first devices of the machine if the user gives their number. */
-    void takeFirst(MachineOptions machine) {
-        if (gpus != null) {
-            machine.takeFirst(gpus, "-g");
-        }
     }
 
     /** Returns the algorithms that the user names, or null. */

@@ -54,6 +54,9 @@ record CompareTable(Comparison comparison) {
     /** Returns the conditions of the figures beside the links of the bound, and the origin of an imported schedule. */
     private List<String> notes() {
         List<String> lines = new ArrayList<>();
+        if (!comparison.beyond().isEmpty()) {
+            lines.add("ratios are to the bound (" + comparison.counted() + ")");
+        }
         for (Row row : comparison.rows()) {
             if (row.remark() != null) {
                 lines.add(TerminalText.of(row.remark()));

@@ -30,6 +30,8 @@ public final class MachineOptions extends OptionGroup {
     /** Taken where nothing is said and nothing found. */
     private static final String DEFAULT_PRESET = "p3.16xlarge";
 
+    private static final int MOST_DEVICES = 1024;
+
     @Option(
             names = {"-m", "--machine"},
             paramLabel = "PRESET|FILE|-",
@@ -91,8 +93,11 @@ public final class MachineOptions extends OptionGroup {
                     + " out calls, several ranks may share one, e.g. 0,0,0,0.")
     private @Nullable DeviceList devices;
 
-    /** The option that has named the devices, for messages. */
-    private String source = "--devices";
+    @Option(
+            names = {"-g", "--ngpus"},
+            paramLabel = "N",
+            description = "The first N devices of the machine, as --devices 0-(N-1).")
+    private @Nullable Integer first;
 
     /** An answer about peer access. */
     enum Answer {
@@ -128,22 +133,32 @@ public final class MachineOptions extends OptionGroup {
         return "-".equals(machine);
     }
 
-    /**
-     * Takes the first devices of the machine, where no others are named.
-     *
-     * @param option what gives their number, for messages
-     */
-    public void takeFirst(int count, String option) {
-        if (devices != null) {
-            throw wrong(option + " and --devices exclude each other");
-        }
-        devices = DeviceList.first(count);
-        source = option + " " + count;
+    /** Returns the number that {@code -g} gives, or null. */
+    public @Nullable Integer first() {
+        return first;
     }
 
-    /** Returns the devices of {@code --devices}, or null. */
+    /** Drops the number that {@code -g} gives, where each process has one device. */
+    public void dropFirst() {
+        first = null;
+    }
+
+    /** Returns the devices of {@code --devices} or {@code -g}, or null. */
     public @Nullable DeviceList devices() {
-        return devices;
+        if (first == null) {
+            return devices;
+        }
+        if (devices != null) {
+            throw wrong("-g and --devices exclude each other");
+        }
+        if (first < 1 || first > MOST_DEVICES) {
+            throw wrong("-g is " + first + "; it must be from 1 to " + MOST_DEVICES);
+        }
+        return DeviceList.first(first);
+    }
+
+    private String source() {
+        return first == null ? "--devices" : "-g " + first;
     }
 
     /**
@@ -154,6 +169,7 @@ public final class MachineOptions extends OptionGroup {
      * @throws IllegalStateException if the machine has too few devices
      */
     public ChosenMachine choose(int least) {
+        DeviceList devices = devices();
         ChosenMachine whole = whole(least);
         Machine all = whole.machine();
         if (least > 0 && all.size() == 0) {
@@ -168,7 +184,7 @@ public final class MachineOptions extends OptionGroup {
             if (devices == null) {
                 throw new IllegalStateException(needed + all.name() + " has " + found);
             }
-            throw wrong(needed + source + " names " + found);
+            throw wrong(needed + source() + " names " + found);
         }
         return chosen;
     }
@@ -183,6 +199,7 @@ public final class MachineOptions extends OptionGroup {
      * @throws dev.banyan.cuda.type.CudaException if there is no driver
      */
     public RankedGpus chooseGpus(int least) {
+        DeviceList devices = devices();
         List<String> busIds = CudaDevices.busIds();
         if (devices == null || devices.repeated().isEmpty()) {
             ChosenMachine chosen = choose(least);
@@ -212,7 +229,7 @@ public final class MachineOptions extends OptionGroup {
         try {
             return whole.with(indices);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(command(), source + ": " + e.getMessage(), e);
+            throw new ParameterException(command(), source() + ": " + e.getMessage(), e);
         }
     }
 

@@ -43,6 +43,12 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
             printRate(out);
         }
         Forest forest = plan.forest();
+        if (!plan.packed()) {
+            out.println("# share: part of the data; weight: sum of the classes of the links (two NVLinks or more 3, one"
+                    + " 2)");
+            out.println("# [0] [0 4] [...]: levels as MXNet lists them; below each entry stand the same device and its"
+                    + " child");
+        }
         for (int i = 0; i < report.trees().size(); i++) {
             TreeReport tree = report.trees().get(i);
             PackedTree packed = plan.packing().trees().get(i);

@@ -281,6 +281,6 @@ class ConfigTest {
         assertThatExceptionOfType(ConfigException.class)
                 .isThrownBy(() -> load(Map.of(), Map.of()))
                 .withMessage("the properties file " + file
-                        + ": has more than 100000 lines; name another by BANYAN_CONFIG, or mend it");
+                        + ": it has more than 100000 lines; name another by BANYAN_CONFIG, or mend it");
     }
 }

@@ -139,7 +139,7 @@ public final class MachineReader {
                 source,
                 first + 1,
                 0,
-                "is no machine description: it begins with \""
+                "this is no machine description: it begins with \""
                         + Quote.of(lines.get(first).strip()) + "\"; " + KNOWN);
     }
 

@@ -81,7 +81,7 @@ class MachineReaderTest {
         assertRefused(zero, "is a device");
         assertThatThrownBy(() -> reader.read("stdin", Files.newInputStream(zero)))
                 .isInstanceOf(InputException.class)
-                .hasMessage("stdin: is larger than 16 MiB");
+                .hasMessage("stdin: it is larger than 16 MiB");
         assertRefused(file("\n".repeat(1_000_000).getBytes(StandardCharsets.UTF_8)), "has more than 200000 lines");
     }
 }

@@ -14,7 +14,7 @@ import java.lang.foreign.Arena;
 public record HostSite(Machine machine) implements RankSite {
     @Override
     public String devices() {
-        return "measured in host memory (" + host() + ")";
+        return "measured in host memory (" + host() + ") by threads in place of GPUs";
     }
 
     @Override

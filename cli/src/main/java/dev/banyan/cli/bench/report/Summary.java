@@ -59,16 +59,18 @@ public final class Summary {
      */
     List<String> table(String times) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + times + "; * is the least where no ranges overlap");
-        lines.addAll(headings(Numbers.format("# %10s", "size")));
+        boolean marked = false;
         for (List<Row> rows : bySize) {
             Row best =
                     rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
             String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : " ";
+            marked |= mark.equals("*");
             lines.add(rows.stream()
                     .map(row -> Numbers.format("%" + column + ".1f%s", us(row), row.equals(best) ? mark : " "))
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
+        lines.addAll(0, headings(Numbers.format("# %10s", "size")));
+        lines.addFirst("# " + times + (marked ? "; * is the least where no ranges overlap" : ""));
         return lines;
     }
 

@@ -59,9 +59,9 @@ public record BoundedInput(int mostBytes, int mostLines) {
         } catch (NoSuchFileException e) {
             throw new UnreadableFileException("there is no such file", e);
         } catch (AccessDeniedException e) {
-            throw new UnreadableFileException("may not be read; check its permissions", e);
+            throw new UnreadableFileException("it may not be read; check its permissions", e);
         } catch (IOException e) {
-            throw new UnreadableFileException("cannot be read: " + e.getMessage(), e);
+            throw new UnreadableFileException("it cannot be read: " + e.getMessage(), e);
         }
     }
 
@@ -84,10 +84,10 @@ public record BoundedInput(int mostBytes, int mostLines) {
             }
             length += read;
             if (length > mostBytes) {
-                throw new UnreadableFileException("is larger than " + size(mostBytes));
+                throw new UnreadableFileException("it is larger than " + size(mostBytes));
             }
             if (lines > mostLines) {
-                throw new UnreadableFileException("has more than " + mostLines + " lines");
+                throw new UnreadableFileException("it has more than " + mostLines + " lines");
             }
             if (length == bytes.length) {
                 bytes = Arrays.copyOf(bytes, (int) Math.min(2L * length, mostBytes + 1L));
@@ -110,10 +110,11 @@ public record BoundedInput(int mostBytes, int mostLines) {
     public static void requireRegular(Path file) throws IOException {
         BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
         if (attributes.isDirectory()) {
-            throw new UnreadableFileException("is a folder; name a file in it");
+            throw new UnreadableFileException("this is a folder; name a file in it");
         }
         if (attributes.isOther()) {
-            throw new UnreadableFileException("is " + kind(file) + "; save its contents in a file and name that one");
+            throw new UnreadableFileException(
+                    "this is " + kind(file) + "; save its contents in a file and name that one");
         }
     }
 
@@ -142,7 +143,7 @@ public record BoundedInput(int mostBytes, int mostLines) {
                     .decode(ByteBuffer.wrap(bytes, skipped, bytes.length - skipped))
                     .toString();
         } catch (CharacterCodingException e) {
-            throw new UnreadableFileException("is not text in " + (skipped == 2 ? "UTF-16" : "UTF-8"), e);
+            throw new UnreadableFileException("it is not text in " + (skipped == 2 ? "UTF-16" : "UTF-8"), e);
         }
     }
 

@@ -29,7 +29,7 @@ public final class SimilarNames {
         if (similar.isEmpty()) {
             similar = nearest(wanted, names, name -> edits(wanted, name) <= (name.length() + 2) / 3);
         }
-        return similar.isEmpty() ? "" : "; did you mean " + String.join(" or ", similar) + "?";
+        return similar.isEmpty() ? "" : " (did you mean " + String.join(" or ", similar) + "?)";
     }
 
     private static List<String> nearest(String wanted, Collection<String> names, Predicate<String> similar) {

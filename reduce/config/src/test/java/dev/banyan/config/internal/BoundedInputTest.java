@@ -52,17 +52,17 @@ class BoundedInputTest {
 
     @Test
     void refusesMoreThanTheLimits() throws IOException {
-        assertRefused(file(new byte[101]), "is larger than 100 bytes");
-        assertRefused(file("\n".repeat(11).getBytes(StandardCharsets.UTF_8)), "has more than 10 lines");
+        assertRefused(file(new byte[101]), "it is larger than 100 bytes");
+        assertRefused(file("\n".repeat(11).getBytes(StandardCharsets.UTF_8)), "it has more than 10 lines");
         assertThatThrownBy(() -> new BoundedInput(1 << 20, 10).bytes(new ByteArrayInputStream(new byte[2 << 20])))
-                .hasMessage("is larger than 1 MiB");
+                .hasMessage("it is larger than 1 MiB");
     }
 
     @Test
     void refusesWhatIsNoFileOfText() throws IOException {
-        assertRefused(folder, "is a folder; name a file in it");
+        assertRefused(folder, "this is a folder; name a file in it");
         assertRefused(folder.resolve("none"), "there is no such file");
-        assertRefused(file(new byte[] {(byte) 0xFF}), "is not text in UTF-8");
+        assertRefused(file(new byte[] {(byte) 0xFF}), "it is not text in UTF-8");
     }
 
     @Test
@@ -70,6 +70,6 @@ class BoundedInputTest {
         Path zero = Path.of("/dev/zero");
         assumeTrue(Files.exists(zero), "needs /dev/zero");
 
-        assertRefused(zero, "is a device; save its contents in a file and name that one");
+        assertRefused(zero, "this is a device; save its contents in a file and name that one");
     }
 }

@@ -194,7 +194,8 @@ public record Comparison(
                     null,
                     null,
                     null,
-                    nccl.remark() + shareBeyond(rate, bound, beyond));
+                    nccl.remark() + "; the rate, between 1 and 2 GiB, includes latencies, which other rows leave out"
+                            + shareBeyond(rate, bound, beyond));
         } catch (IllegalArgumentException e) {
             return new Row(name, null, null, null, null, null, e.getMessage(), null, null);
         }

@@ -93,7 +93,7 @@ public record CertificateReport(
         String parts = crossings + 1 == network.ranks()
                 ? "single GPUs"
                 : partition.parts().stream().map(CertificateReport::set).collect(Collectors.joining(" "));
-        return "Cut into " + parts + ": " + Numbers.gbs(gbs) + " crosses each way and each byte must cross "
+        return "cut into " + parts + ": " + Numbers.gbs(gbs) + " crosses each way and each byte must cross "
                 + (crossings == 1
                         ? "once: " + limit
                         : crossings + " times: " + Numbers.plain(gbs) + "/" + crossings + " = " + limit);
