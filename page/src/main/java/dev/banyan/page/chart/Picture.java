@@ -1,6 +1,5 @@
 package dev.banyan.page.chart;
 
-import dev.banyan.trees.internal.render.SvgWriter;
 import java.util.List;
 import java.util.stream.Collectors;
 

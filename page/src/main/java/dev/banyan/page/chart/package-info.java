@@ -1,4 +1,4 @@
-/** Line charts, drawn as SVG. */
+/** Line charts and packings, drawn as SVG. */
 @NullMarked
 package dev.banyan.page.chart;
 

@@ -1,4 +1,4 @@
-package dev.banyan.trees.internal.render;
+package dev.banyan.page.chart;
 
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;

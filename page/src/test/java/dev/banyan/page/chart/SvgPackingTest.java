@@ -1,4 +1,4 @@
-package dev.banyan.trees.internal.render;
+package dev.banyan.page.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,7 +7,6 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.Forest;
-import dev.banyan.trees.Networks;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.balanced.KernighanLin;
 import dev.banyan.trees.bound.Bound;
@@ -37,7 +36,7 @@ class SvgPackingTest {
     @ParameterizedTest
     @ValueSource(strings = {"p3.16xlarge", "dgx-2", "pcie-8", "p2.16xlarge", "mi250x8"})
     void everyPlaceIsInThePicture(String preset) throws Exception {
-        Machine machine = Networks.preset(preset);
+        Machine machine = Machine.preset(preset);
         TreePacking packing = kernighanLin(machine);
         String text = draw(packing);
         assertThat(draw(kernighanLin(machine))).isEqualTo(text);
@@ -60,7 +59,7 @@ class SvgPackingTest {
 
     @Test
     void colourAndTooltipTellTheLoad() throws Exception {
-        Machine path = Networks.direct(3, new int[] {0, 1, 40}, new int[] {1, 2, 20});
+        Machine path = direct(3, new int[] {0, 1, 40}, new int[] {1, 2, 20});
         TreePacking packing = packing(path, Tree.ofParents(1, -1, 1));
         Document svg = parse(draw(packing));
         assertThat(texts(svg, "title")).contains("GPU0 <-> GPU1: 50% of 40 GB/s", "GPU1 <-> GPU2: 100% of 20 GB/s");
@@ -71,7 +70,7 @@ class SvgPackingTest {
     /** GPU1 and GPU4 have a path through GPU5 alone, among p3.16xlarge's GPUs 0, 1, 2 and 4 with the relays 3 and 5. */
     @Test
     void treesAndLinksKeepClearOfRelaysThatTheyDoNotUse() throws Exception {
-        Network network = Network.of(Networks.preset("p3.16xlarge"), new int[] {0, 1, 2, 4}, 3, 5);
+        Network network = Network.of(Machine.preset("p3.16xlarge"), new int[] {0, 1, 2, 4}, 3, 5);
         Document svg = parse(draw(AllReducePacking.of(network)));
         List<double[]> lines = elements(svg, "line").stream()
                 .map(line -> Stream.of("x1", "y1", "x2", "y2")
@@ -132,7 +131,7 @@ class SvgPackingTest {
     /** A broadcast loads one way only: two lines, the other one free. */
     @Test
     void unevenLoadsAreDrawnEachWay() throws Exception {
-        Machine pair = Networks.direct(2, new int[] {0, 1, 25});
+        Machine pair = direct(2, new int[] {0, 1, 25});
         Network network = Network.of(pair);
         PackedTree tree = PackedTree.of(BigFraction.ONE, Tree.ofParents(-1, 0));
         Bound bound = new Bound(BigFraction.of(25), new Certificate.Cut(List.of(0), false));
@@ -141,6 +140,21 @@ class SvgPackingTest {
         loads.addDown(BigFraction.ONE, tree.down());
         Document svg = parse(SvgPacking.of(packing, loads, "broadcast"));
         assertThat(texts(svg, "title")).contains("GPU0 -> GPU1: 100% of 25 GB/s", "GPU1 -> GPU0: 0% of 25 GB/s");
+    }
+
+    /** NVLinks between devices, each {a, b, GB/s both ways}. */
+    private static Machine direct(int devices, int[]... links) {
+        return new Machine(
+                "direct",
+                IntStream.range(0, devices)
+                        .mapToObj(i -> Device.named("GPU" + i))
+                        .toList(),
+                List.of(),
+                Stream.of(links)
+                        .map(link -> Link.duplex(link[0], link[1], Link.Kind.NVLINK, 1, link[2], 1))
+                        .toList(),
+                List.of(),
+                List.of());
     }
 
     private static TreePacking kernighanLin(Machine machine) {

@@ -1,4 +1,4 @@
-package dev.banyan.trees.internal.render;
+package dev.banyan.page.chart;
 
 /** A place in a drawing. */
 public record Point(double x, double y) {

@@ -1,4 +1,4 @@
-package dev.banyan.trees.internal.render;
+package dev.banyan.page.chart;
 
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;

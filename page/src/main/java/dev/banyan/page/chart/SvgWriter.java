@@ -1,4 +1,4 @@
-package dev.banyan.trees.internal.render;
+package dev.banyan.page.chart;
 
 import java.util.Arrays;
 import java.util.Locale;
