@@ -412,7 +412,8 @@ static int overlap(const Pending *a, const unsigned char *at, unsigned bytes) {
     return a->at < at + bytes && at < a->at + a->bytes;
 }
 
-static void apply(int index) {
+/* Writes a store, and those before it that it overlaps, to memory. Returns the index of the one before it now. */
+static int apply(int index) {
     for (int p = 0; p < index;) {
         if (overlap(&pending[p], pending[index].at, pending[index].bytes)) {
             reach_memory(&pending[p]);
@@ -424,6 +425,7 @@ static void apply(int index) {
     }
     reach_memory(&pending[index]);
     memmove(pending + index, pending + index + 1, (size_t)(--pending_count - index) * sizeof *pending);
+    return index - 1;
 }
 
 void drain_some(void) {
@@ -445,16 +447,12 @@ static void show_to_device(int index) {
 
 /* All stores that the thread knows of become visible within the scope. */
 static void flush(const Access *now, const Knowledge *known, Scope scope) {
-    for (int p = 0; p < pending_count;) {
+    for (int p = 0; p < pending_count; p++) {
+        if (scope != OF_SYSTEM && pending[p].is_on_device) continue;
         Access store = {.op = pending[p].op, .slot = pending[p].slot, .clock = pending[p].clock};
-        if (!happened_before(&store, now, known)) {
-            p++;
-        } else if (scope == OF_SYSTEM) {
-            apply(p);
-            p = 0;
-        } else {
-            show_to_device(p++);
-        }
+        if (!happened_before(&store, now, known)) continue;
+        if (scope == OF_SYSTEM) p = apply(p);
+        else show_to_device(p);
     }
 }
 
@@ -474,24 +472,14 @@ int drain_run(const Run *run) {
 
 /* Flushes the stores of an operation, also of a kernel that ends early. */
 static void flush_op(int op) {
-    for (int p = 0; p < pending_count;) {
-        if (pending[p].op == op) {
-            apply(p);
-            p = 0;
-        } else {
-            p++;
-        }
+    for (int p = 0; p < pending_count; p++) {
+        if (pending[p].op == op) p = apply(p);
     }
 }
 
 static void flush_range(const unsigned char *at, unsigned bytes) {
-    for (int p = 0; p < pending_count;) {
-        if (overlap(&pending[p], at, bytes)) {
-            apply(p);
-            p = 0;
-        } else {
-            p++;
-        }
+    for (int p = 0; p < pending_count; p++) {
+        if (overlap(&pending[p], at, bytes)) p = apply(p);
     }
 }
 
