@@ -243,12 +243,12 @@ final class SimulatedBench {
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"
                 + (programs < rows.size() ? " where there is a range, else chunk by chunk" : "")
-                + "; all kernels have begun after " + Numbers.plain(costs.launchUs()) + " us ("
+                + "; times include " + Numbers.plain(costs.launchUs()) + " us ("
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
-                + Numbers.plain(costs.launchRange().mostUs()) + ")");
+                + Numbers.plain(costs.launchRange().mostUs()) + ") until all kernels have begun");
         if (costs.usual().programSimulator(List.of()).takesExchanges()) {
-            lines.add("# buffers are assumed to be of Communicator.allocate, and sums to be of floats or 32-bit"
-                    + " integers");
+            lines.add("# where the kernels exchange without slots, buffers are assumed to be of Communicator.allocate,"
+                    + " and sums to be of floats or 32-bit integers");
         }
         lines.add("# ranges are of constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));

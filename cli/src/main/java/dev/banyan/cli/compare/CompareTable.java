@@ -57,6 +57,9 @@ record CompareTable(Comparison comparison) {
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")");
         }
+        if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
+            lines.add("exact: the trees of greatest weight, which need not have the greatest rate");
+        }
         for (Row row : comparison.rows()) {
             if (row.remark() != null) {
                 lines.add(TerminalText.of(row.remark()));

@@ -101,7 +101,7 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each"
-                                + " GPU; against 7 published sweeps of this class, of which 4 were used for its"
+                                + " GPU; against 7 published sweeps of its class, of which 4 were used for its"
                                 + " constants: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +auto +nccl");
         assertThat(Files.readString(picture))
@@ -212,7 +212,8 @@ class SimulatedBenchTest {
         CommandRun run = CommandRun.of("predict --machine p3.16xlarge -b 8K -e 8K -a packing -v");
         assertThat(run.out())
                 .contains(
-                        "executed by one kernel on each GPU; all kernels have begun after 8.1 us (4.7 to 44.3)",
+                        "executed by one kernel on each GPU; times include 8.1 us (4.7 to 44.3) until all kernels have"
+                                + " begun",
                         "program.flagUs 2.3, from 1.5 to 4: assumed as on H100");
     }
 

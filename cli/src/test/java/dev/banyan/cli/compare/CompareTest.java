@@ -54,7 +54,7 @@ class CompareTest {
                     .isBetween(0.01, 1.0);
             assertThat(
                             simulated
-                                    ? row.get("remark").asText().contains("against 2 published sweeps of this class")
+                                    ? row.get("remark").asText().contains("against 2 published sweeps of its class")
                                     : row.get("generationMs").asDouble() > 0)
                     .isTrue();
         }

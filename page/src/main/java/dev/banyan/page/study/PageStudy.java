@@ -110,6 +110,8 @@ public final class PageStudy {
                     curves.add(predicted.of(algorithm));
                     simulated(onPart);
                 });
+        boolean byKernels =
+                curves.stream().flatMap(curve -> curve.points().stream()).anyMatch(point -> point.most() != null);
         NcclCurve nccl = NcclCurve.of(machine, profile);
         curves.addAll(nccl.curves());
         curves.addAll(others);
@@ -133,9 +135,9 @@ public final class PageStudy {
                 algorithms.stream().map(ChoiceText::name).toList(),
                 new SetsModel(groups.largest(), sets),
                 "profile " + profile.name()
-                        + (execution == Execution.PROGRAMS
-                                ? ", one kernel on each GPU where GPUs reach each other, else chunk by chunk"
-                                : ", chunk by chunk"),
+                        + (byKernels
+                                ? ", one kernel on each GPU where a curve has a range, else chunk by chunk"
+                                : ", graphs of copies and kernels, chunk by chunk, of which no range is known"),
                 curves,
                 playbacks,
                 steps,

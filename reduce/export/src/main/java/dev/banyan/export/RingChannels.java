@@ -3,6 +3,7 @@ package dev.banyan.export;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.ring.RingSet;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -20,12 +21,19 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * @param algbw algbw of an allreduce over the channels, in GB/s, latencies apart
  */
 public record RingChannels(Network network, List<List<Integer>> orders, BigFraction planned, BigFraction algbw) {
+    /**
+     * GB/s up to which a channel, which is a block of threads or two, fills its links: NCCL's search doubles channels
+     * from there on ({@code ncclTopoDupChannels} of search.cc), but takes those of a file as they are.
+     */
+    private static final double MOST_CHANNEL_GBS = 25;
+
     public RingChannels {
         orders = orders.stream().map(List::copyOf).toList();
     }
 
     /**
-     * Rounds the shares of rings to whole channels: to the fewest with which next to nothing is lost.
+     * Rounds the shares of rings to whole channels: to the fewest with which next to nothing is lost, each as often as
+     * its blocks need to fill the links.
      *
      * @param most most channels, at least 1; a single one goes one way around
      */
@@ -37,7 +45,14 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
                 .flatMap(ring -> Stream.of(ring.order(), ring.order().reversed()))
                 .limit(most)
                 .toList();
-        return rated(rings.network(), orders, rings.rateGbs());
+        RingChannels fewest = rated(rings.network(), orders, rings.rateGbs());
+        int times = (int) Math.min(most / orders.size(), Math.ceil(fewest.channelGbs() / MOST_CHANNEL_GBS));
+        return rated(
+                rings.network(),
+                Collections.nCopies(times, orders).stream()
+                        .flatMap(List::stream)
+                        .toList(),
+                rings.rateGbs());
     }
 
     /**

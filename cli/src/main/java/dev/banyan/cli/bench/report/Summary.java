@@ -144,13 +144,17 @@ public final class Summary {
             for (Row row : rows) {
                 String choice = row.outOfPlace().choice();
                 if (row.algorithm().algorithm() == AlgorithmChoice.AUTO && choice != null && !choice.equals(last)) {
-                    choices.add(
-                            choice.replace("@", " in chunks of ") + (bySize.size() == 1 ? "" : " from " + size(row)));
+                    choices.add(inChunks(choice) + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;
                 }
             }
         }
         return choices.isEmpty() ? Optional.empty() : Optional.of("# auto takes " + String.join(", ", choices));
+    }
+
+    private static String inChunks(String choice) {
+        return choice.replaceAll("@(\\d+)([KMG])$", " in chunks of $1 $2iB")
+                .replaceAll("@(\\d+)$", " in chunks of $1 bytes");
     }
 
     /** Times in place beside those of the loop written by hand; nothing where that was not measured. */
@@ -159,8 +163,9 @@ public final class Summary {
             return List.of();
         }
         List<String> lines = new ArrayList<>();
-        lines.add("# what to expect: median time (us) in place, and of a loop written by hand on the same buffers,"
-                + " in turns");
+        lines.add(
+                "# what to expect: median time (us) in place (above stand means), and of a loop written by hand on the"
+                        + " same buffers, in turns");
         lines.addAll(headings(Numbers.format("# %10s%" + column + "s ", "size", "loop")));
         for (List<Row> rows : bySize) {
             double loop = rows.stream()
@@ -190,7 +195,8 @@ public final class Summary {
                         + " %.0f us),",
                 apart.nanos() / 1e3, inPlace.nanos() / 1e3));
         lines.add(Numbers.format(
-                "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share reached here:",
+                "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share by medians,"
+                        + " out of place and in:",
                 any.call().collective().label(),
                 size(any),
                 any.call().ranks(),
@@ -198,7 +204,7 @@ public final class Summary {
                 any.bytes() / leastInPlace / 1e3));
         boolean faster = false;
         for (Row row : largest) {
-            double apartShare = leastApart / us(row);
+            double apartShare = leastApart / row.outOfPlace().medianUs();
             double inPlaceShare = leastInPlace / row.inPlace().medianUs();
             faster |= Math.max(apartShare, inPlaceShare) > 1;
             lines.add(Numbers.format(

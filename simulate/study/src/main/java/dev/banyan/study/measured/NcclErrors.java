@@ -140,12 +140,12 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
                 ? errors.get().sentence()
                 : tables != null && isBuiltIn(profile)
                         ? tables.textValue()
-                        : "no published sweep of this class says how far they are off";
+                        : "no published sweep of its class says how far they are off";
     }
 
     private String sentence() {
         return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps")
-                + " of this class, of which "
+                + " of its class, of which "
                 + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
                 + large.sentence() + " from 64 KiB on"
                 + (small.rows() == 0 ? "" : ", " + small.sentence() + " below");

@@ -57,14 +57,14 @@ class NcclErrorsTest {
         NcclErrors errors = NcclErrors.of(v100).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
         assertThat(NcclErrors.sentence(v100))
-                .matches("against 2 published sweeps of this class, of which 1 was used for its constants: median error"
+                .matches("against 2 published sweeps of its class, of which 1 was used for its constants: median error"
                         + " [0-9.]+% \\(worst [0-9.]+%\\) from 64 KiB on, median error [0-9.]+% \\(worst"
                         + " [0-9.]+%\\) below");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine")))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"))).startsWith("Azure's table of four GB200");
         assertThat(NcclErrors.sentence(profile("mi250x-xgmi")))
-                .isEqualTo("no published sweep of this class says how far they are off");
+                .isEqualTo("no published sweep of its class says how far they are off");
     }
 
     @Test
