@@ -12,7 +12,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,7 +103,6 @@ class WorldTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void noDelayOfStoresMakesADeadlockAndEverySwapIsFound() throws Exception {
         Processes.requireMpi();
         pass(world(2), 2, "stores:100:1: 300");

@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -47,7 +46,6 @@ class JoinedProcessesTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void manyKilledProcessesAreNamedByAllOthers() throws Exception {
         SplittableRandom random = new SplittableRandom(19);
         for (int i = 0; i < 200; i++) {

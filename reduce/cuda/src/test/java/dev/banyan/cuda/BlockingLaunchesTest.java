@@ -23,12 +23,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** CUDA_LAUNCH_BLOCKING=1, and what else makes launches wait for their kernels. */
-@Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BlockingLaunchesTest {
     private static final Machine MACHINE =
             Presets.find("dgx-a100").orElseThrow().subset(0, 1);

@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUgraph;
@@ -33,13 +32,11 @@ import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Collectives while another thread of the caller captures a graph, in the mode that lets no thread of the process make
  * calls that could spoil it, and on a stream that the default stream waits for.
  */
-@Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CallerCaptureTest {
     private static final Machine TWO = Presets.find("p3.16xlarge").orElseThrow().subset(0, 1);
     private static final Duration PATIENCE = FaultClock.TIMEOUT;

@@ -24,19 +24,16 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Random faults in random collectives: each one ends in an exception of the first call that meets it, and no result is
  * wrong that is taken for right. No time passes before work hangs.
  */
-@Timeout(value = 60, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FaultPropertyTest {
     private static final Machine MACHINE = Presets.find("p3.16xlarge").orElseThrow();
     private static final Tuning DIRECT = new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, System::nanoTime, false);

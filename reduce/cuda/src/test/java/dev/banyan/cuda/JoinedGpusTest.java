@@ -15,7 +15,6 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -100,7 +99,6 @@ class JoinedGpusTest {
     /** Kills a process at a random moment of many calls. */
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void manyKilledProcessesAreNamedByAllOthers() throws Exception {
         for (int seed = 0; seed < 100; seed++) {
             killOne(seed);
@@ -142,7 +140,6 @@ class JoinedGpusTest {
 
     @ParameterizedTest
     @Tag("soak")
-    @Timeout(3600)
     @CsvSource(
             delimiter = '|',
             value = {

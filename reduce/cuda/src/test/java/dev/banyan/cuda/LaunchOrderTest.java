@@ -37,7 +37,6 @@ import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -45,7 +44,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Eight communicators on the same emulated GPUs, each used by a thread of its own, whose streams become ready in
  * another order on each GPU. As many blocks run at once as on real GPUs: one of 544 threads on each multiprocessor.
  */
-@Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LaunchOrderTest {
     private static final int COMMUNICATORS = 8;
     private static final int GPUS = 2;

@@ -14,12 +14,10 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -211,9 +209,8 @@ class MulticastTest {
 
     @Test
     @Tag("soak")
-    @Timeout(value = 2, unit = TimeUnit.HOURS)
-    void tenThousandMulticastsHaveNoRace() {
-        interleave(1000, 10_000);
+    void manyMulticastsHaveNoRace() {
+        interleave(1000, 3000);
     }
 
     private void interleave(long first, int calls) {

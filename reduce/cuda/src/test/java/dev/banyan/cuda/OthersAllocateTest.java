@@ -17,7 +17,6 @@ import dev.banyan.topology.Presets;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import jcuda.driver.CUcontext;
@@ -26,13 +25,11 @@ import jcuda.driver.CUmodule;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Another thread of the process allocates, frees and loads modules while collectives are launched, on a driver that
  * lets these calls wait for the work of all GPUs that peer access joins, and holds up launches there meanwhile.
  */
-@Timeout(value = 15, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OthersAllocateTest {
     private static final int GPUS = 4;
     private static final long SEED = 43;

@@ -31,7 +31,6 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Calls that are started together are one launch on each device, and give what they give alone. */
 class ProgramBatchTest {
@@ -182,7 +181,6 @@ class ProgramBatchTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void manyLaunchesInFlightNeverTakeSlotsThatAreFull() {
         takeSlotsInFlight(100);
     }
@@ -251,7 +249,6 @@ class ProgramBatchTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void ranksThatShareDevicesTakeTurnsInManyWays() {
         shareDevices(30);
     }

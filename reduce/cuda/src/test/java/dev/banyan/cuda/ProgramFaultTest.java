@@ -30,14 +30,12 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Random faults in random device programs: a GPU fails, is lost or never begins, a link holds data up for ever, a flag
  * gets lost, a user aborts. Each one ends in an exception of the call that meets it, and no result is wrong that is
  * taken for right. No time passes before the fault has been met.
  */
-@Timeout(value = 60, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ProgramFaultTest {
     private static final Machine MACHINE = Presets.find("dgx-a100").orElseThrow();
     private final CudaEmulator emulator = EmulatedProcess.begin();

@@ -21,11 +21,9 @@ import dev.banyan.topology.Presets;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Random calls as device programs, whose accesses to memory a seed interleaves over all GPUs: the results have the
@@ -47,7 +45,6 @@ class ProgramInterleavingTest {
 
     @Test
     @Tag("soak")
-    @Timeout(value = 1, unit = TimeUnit.HOURS)
     void tenThousandInterleavingsHaveNoRace() {
         interleave(1000, 1000);
     }

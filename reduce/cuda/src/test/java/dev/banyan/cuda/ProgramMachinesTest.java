@@ -26,12 +26,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * Programs for machines of all kinds: every preset, its subsets, and random links give the bits of the host backend.
@@ -50,7 +48,6 @@ class ProgramMachinesTest {
 
     @Test
     @Tag("soak")
-    @Timeout(value = 1, unit = TimeUnit.HOURS)
     void fiveHundredSubsetsAndAsManyRandomMachinesGiveTheBitsOfTheHost() {
         Presets.all().stream()
                 .filter(machine -> machine.size() <= MOST_RANKS)

@@ -23,11 +23,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -51,7 +49,6 @@ class ScheduleInterleavingTest {
 
     @Test
     @Tag("soak")
-    @Timeout(value = 1, unit = TimeUnit.HOURS)
     void tenThousandInterleavingsHaveNoRace() {
         interleave(1000, 1000);
     }

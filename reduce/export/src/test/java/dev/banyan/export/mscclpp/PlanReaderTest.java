@@ -20,7 +20,6 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Plans read back: the same loads; and of mutated plans each that is accepted runs right. */
 class PlanReaderTest {
@@ -82,7 +81,6 @@ class PlanReaderTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void acceptedMutationsOfManyRunRight() {
         mutate(1_000);
     }

