@@ -42,8 +42,8 @@ class ExportCommandTest {
     @Test
     void plansHaveTheTreesOfTheNamedGenerator() throws IOException {
         String export = "export --for mscclpp -m p3.16xlarge -a single-tree --trees ";
-        assertThat(CommandRun.of(export + "shallow").err()).contains("25 GB/s algbw by the links, 2 hops");
-        assertThat(CommandRun.of(export + "exact").err()).contains("25 GB/s algbw by the links, 3 hops");
+        assertThat(CommandRun.of(export + "shallow").err()).contains("25 GB/s algbw by the links, trees of depth 2");
+        assertThat(CommandRun.of(export + "exact").err()).contains("25 GB/s algbw by the links, trees of depth 3");
         assertThat(CommandRun.of("export --for mscclpp -m p3.16xlarge -a ring --trees exact")
                         .err())
                 .contains("--trees goes with -a single-tree or multi-tree");

@@ -14,6 +14,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.Names;
+import dev.banyan.study.text.ByteSize;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -190,6 +191,10 @@ public final class ExportCommand extends Subcommand {
         TextFile.write(at.resolve("banyan_plans.py"), MscclppExport.selector(set, sizes));
         out().println("# "
                 + TerminalText.of("wrote " + set.size() + " plans and banyan_plans.py to " + at
+                        + (set.size() == 1
+                                ? ""
+                                : ", which takes the larger plan from " + new ByteSize(sizes.getLast()).label()
+                                        + " on and NCCL's own algorithms where none fits")
                         + "; call banyan_plans.register(rank) before init_process_group"));
     }
 

@@ -120,8 +120,8 @@ record MscclppExport(String algorithm, MscclppPlan plan, int depth, BigFraction 
                 : Numbers.format(
                         "; %d equal chunks lose %.1f%%",
                         chunks, 100 * (1 - rate.divide(exact).doubleValue()));
-        return plan.name() + ": " + algorithm + ", " + Numbers.gbs(rate) + " algbw by the links, " + depth
-                + " hops" + loss + "; for calls of " + new ByteSize(plan.minBytes()).label() + " to "
+        return plan.name() + ": " + algorithm + ", " + Numbers.gbs(rate) + " algbw by the links, trees of depth "
+                + depth + loss + "; for calls of " + new ByteSize(plan.minBytes()).label() + " to "
                 + new ByteSize(plan.maxBytes()).label() + " that are multiples of "
                 + Numbers.count(plan.minBytes(), "byte") + ", sums alone";
     }
