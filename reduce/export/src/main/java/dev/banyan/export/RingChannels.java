@@ -46,7 +46,7 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
                 .limit(most)
                 .toList();
         RingChannels fewest = rated(rings.network(), orders, rings.rateGbs());
-        int times = (int) Math.min(most / orders.size(), Math.ceil(fewest.channelGbs() / MOST_CHANNEL_GBS));
+        int times = Math.min(most / orders.size(), (int) Math.ceil(fewest.channelGbs() / MOST_CHANNEL_GBS));
         return rated(
                 rings.network(),
                 Collections.nCopies(times, orders).stream()
