@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.measured.ComparedSweeps;
 import dev.banyan.study.text.FigureText;
 import java.io.PrintWriter;
 import java.util.List;
@@ -67,12 +68,12 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
      */
     record RowReport(long bytes, double measuredUs, double simulatedUs, double error, String boundBy) {}
 
-    static ValidationReport of(List<ComparedSweep> comparisons, List<String> leftOut) {
+    static ValidationReport of(ComparedSweeps compared) {
         return new ValidationReport(
-                comparisons.stream().map(ValidationReport::of).toList(), leftOut);
+                compared.sweeps().stream().map(ValidationReport::of).toList(), compared.leftOut());
     }
 
-    static SweepReport of(ComparedSweep one) {
+    private static SweepReport of(ComparedSweep one) {
         return new SweepReport(
                 one.setting().file(),
                 one.setting().machine().name(),

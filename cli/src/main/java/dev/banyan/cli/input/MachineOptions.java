@@ -215,11 +215,9 @@ public final class MachineOptions extends OptionGroup {
         int[] named = devices.indices();
         ChosenMachine whole = whole(Math.max(least, named.length));
         if (whole.machine().size() < named.length) {
-            throw new ParameterException(
-                    command(),
-                    "--devices names " + named.length + " ranks, some on one GPU,"
-                            + " and " + whole.machine().name() + ", whose devices stand for them, has "
-                            + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
+            throw wrong("--devices names " + named.length + " ranks, some on one GPU,"
+                    + " and " + whole.machine().name() + ", whose devices stand for them, has "
+                    + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
         }
         ChosenMachine chosen = whole.with(IntStream.range(0, named.length).toArray());
         return RankedGpus.of(chosen, named, busIds);
@@ -237,12 +235,8 @@ public final class MachineOptions extends OptionGroup {
         StatedSpeeds stated = stated();
         Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
         if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
-            throw new ParameterException(
-                    command(),
-                    "--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
-                            + (machine == null
-                                    ? "name one by --machine"
-                                    : "the preset " + machine + " knows its speeds"));
+            throw wrong("--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
+                    + (machine == null ? "name one by --machine" : "the preset " + machine + " knows its speeds"));
         }
         if (machine == null) {
             return here(least);
@@ -293,8 +287,7 @@ public final class MachineOptions extends OptionGroup {
         } catch (InvalidPathException e) {
             throw new ParameterException(command(), "'" + name + "' can be neither a preset nor a file's name", e);
         }
-        throw new ParameterException(
-                command(),
+        throw wrong(
                 FILE_NAME.matcher(name).find()
                         ? "no file is called '" + name + "', nor a preset; check the name and the current folder"
                         : "no preset and no file is called '" + name + "'"

@@ -5,6 +5,7 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.text.Names;
 import dev.banyan.topology.format.MachineWriter;
 import java.util.function.UnaryOperator;
@@ -61,7 +62,7 @@ public final class TopoCommand extends Subcommand {
         TopoReport report = TopoReport.of(chosen.machine(), chosen.links(), chosen.warnings());
         print(format == null ? OutputFormat.table : format, RunContext.of(chosen.machine()), report, () -> {
             remark(chosen.remark(), report.warnings());
-            report.printTable(out());
+            new TopoTable(chosen.machine(), report).print(out());
         });
     }
 }

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** The files that a command reads: one for each node of a run. */
@@ -30,7 +29,7 @@ final class TraceFiles extends OptionGroup {
     /**
      * Reads them.
      *
-     * @throws ParameterException if one is not there, or two are of the same node
+     * @throws picocli.CommandLine.ParameterException if one is not there, or two are of the same node
      */
     DlcRun read() {
         List<DlcTrace> traces = new ArrayList<>();
@@ -43,10 +42,8 @@ final class TraceFiles extends OptionGroup {
             trace.recorder().ifPresent(recorder -> {
                 Path other = nodes.putIfAbsent(recorder, file);
                 if (other != null) {
-                    throw new ParameterException(
-                            command(),
-                            other + " and " + file + " are both of " + recorder
-                                    + "; name one file for each node of one run");
+                    throw wrong(other + " and " + file + " are both of " + recorder
+                            + "; name one file for each node of one run");
                 }
             });
             traces.add(trace);

@@ -3,12 +3,10 @@ package dev.banyan.cli.tune;
 import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
-import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
@@ -165,21 +163,9 @@ public final class TuneCommand extends ReportCommand {
             predict(machine.choose(2), workload, most, named);
             return;
         }
-        switch (backend.choose(machine)) {
-            case HOST -> {
-                ChosenMachine chosen = machine.choose(2);
-                try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(chosen, site, most, named);
-                }
-            }
-            case CUDA -> {
-                RankedGpus ranked = machine.chooseGpus(2);
-                ChosenMachine chosen = ranked.chosen();
-                Config config = Config.load().without(List.of(Config.TUNING));
-                try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(chosen, site, most, named);
-                }
-            }
+        Config config = Config.load().without(List.of(Config.TUNING));
+        try (RankSite site = backend.open(machine, 2, config)) {
+            measure(site, most, named);
         }
     }
 
@@ -228,7 +214,7 @@ public final class TuneCommand extends ReportCommand {
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(ChosenMachine chosen, RankSite site, long most, Variants named) {
+    private void measure(RankSite site, long most, Variants named) {
         Tuner tuner;
         List<String> remarks;
         try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
@@ -239,9 +225,9 @@ public final class TuneCommand extends ReportCommand {
             }
             tuner = tune(trials, named, most, FACTOR_MEASURED);
         }
-        Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
+        Tuning tuning = Tuning.of(site.platform(), site.machine(), Map.of(collective, tuner.rules()));
         report(
-                chosen,
+                site.chosen(),
                 site.place(),
                 site instanceof CudaSite,
                 null,

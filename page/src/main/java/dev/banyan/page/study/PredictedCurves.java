@@ -8,6 +8,7 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.text.ChoiceText;
+import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
@@ -44,12 +45,19 @@ final class PredictedCurves {
         long elements = bytes / Calls.ELEMENT_BYTES;
         AlgorithmConfig choice = calls.choose(algorithm, elements);
         double us = calls.predictedUs(choice, elements);
-        Optional<TimeRange> range = choice.cuts() ? Optional.empty() : costs.range(calls.plan(choice, elements));
+        TimeRange range =
+                choice.cuts() ? null : costs.range(calls.plan(choice, elements)).orElse(null);
+        return point(bytes, new PredictedCall(us, ChoiceText.of(choice), range));
+    }
+
+    /** Returns a call as a point of a curve. */
+    static Curve.Point point(long bytes, PredictedCall call) {
+        Optional<TimeRange> range = Optional.ofNullable(call.range());
         return new Curve.Point(
                 bytes,
-                us,
+                call.us(),
                 range.map(TimeRange::leastUs).orElse(null),
                 range.map(TimeRange::mostUs).orElse(null),
-                ChoiceText.of(choice));
+                call.choice());
     }
 }
