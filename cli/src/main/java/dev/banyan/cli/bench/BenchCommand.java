@@ -160,7 +160,7 @@ public final class BenchCommand extends ReportCommand {
         }
         if (played != null && computeMs != null) {
             HostSite site = new HostSite(machine.choose(2));
-            reporter.introduce(site.chosen(), site.devices(), site.platform(), null, config.warnings());
+            reporter.introduce(site.chosen(), site.devices(), site.platform(), config.warnings());
             return new OverlapBench(site, reporter)
                     .run(played, Objects.requireNonNullElse(store, StoreType.AUTO), computeMs, repeated.runs());
         }
@@ -208,7 +208,7 @@ public final class BenchCommand extends ReportCommand {
     private long run(MeasuredBench bench, @Nullable Workload workload, Config config, Reporter reporter) {
         RankSite site = bench.site();
         List<Sweep> sweeps = sweep.sweeps(site.ranks(), variants);
-        reporter.introduce(site.chosen(), site.devices(), site.platform(), null, warnings(config));
+        reporter.introduce(site.chosen(), site.devices(), site.platform(), warnings(config));
         if (site instanceof HostSite) {
             reporter.lines(List.of("# auto takes the star on host memory: all algorithms read and write each byte of an"
                     + " all_reduce once, and it has the fewest steps"));

@@ -2,7 +2,6 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
-import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankMemory;
@@ -18,6 +17,7 @@ import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.reference.ReferenceCheck;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.util.List;

@@ -191,9 +191,7 @@ public final class SelftestCommand extends ReportCommand {
     }
 
     private void checkNumber(int ranks) {
-        if (ranks > MOST_RANKS) {
-            throw wrong(Numbers.count(ranks, "device") + "; the test takes 1 to " + MOST_RANKS + " ranks");
-        }
+        require(ranks <= MOST_RANKS, Numbers.count(ranks, "device") + "; the test takes 1 to " + MOST_RANKS + " ranks");
     }
 
     private void run(RankSite site, String devices) {

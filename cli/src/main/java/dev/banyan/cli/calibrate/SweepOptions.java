@@ -125,9 +125,7 @@ public final class SweepOptions extends OptionGroup {
             checkProcesses(own);
             return Optional.of(own);
         }
-        if (given("--devices") || given("--unit")) {
-            throw wrong("--devices and --unit need --machine");
-        }
+        require(!given("--devices") && !given("--unit"), "--devices and --unit need --machine");
         return Optional.empty();
     }
 
@@ -137,9 +135,9 @@ public final class SweepOptions extends OptionGroup {
 
     private void checkProcesses(ChosenMachine chosen) {
         int most = chosen.machine().size();
-        if (devicesPerProcess != null && (devicesPerProcess < 1 || devicesPerProcess > most)) {
-            throw wrong("--devices-per-process is " + devicesPerProcess + "; "
-                    + chosen.machine().name() + " has " + most + " devices");
-        }
+        require(
+                devicesPerProcess == null || (devicesPerProcess >= 1 && devicesPerProcess <= most),
+                "--devices-per-process is " + devicesPerProcess + "; "
+                        + chosen.machine().name() + " has " + most + " devices");
     }
 }

@@ -4,6 +4,7 @@ import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.study.measured.ComparedSweeps;
+import dev.banyan.study.measured.ValidationReport;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,7 @@ public final class ValidateCommand extends ReportCommand {
             write(new SimulatorDocument(compared), report.path());
         }
         ValidationReport answer = ValidationReport.of(compared);
-        print(found.context(), answer, () -> answer.print(out()));
+        print(found.context(), answer, () -> new ValidationTable(answer).print(out()));
     }
 
     private static void write(SimulatorDocument document, Path page) {

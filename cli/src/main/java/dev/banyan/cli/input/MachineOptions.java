@@ -148,12 +148,8 @@ public final class MachineOptions extends OptionGroup {
         if (first == null) {
             return devices;
         }
-        if (devices != null) {
-            throw wrong("-g and --devices exclude each other");
-        }
-        if (first < 1 || first > MOST_DEVICES) {
-            throw wrong("-g is " + first + "; it must be from 1 to " + MOST_DEVICES);
-        }
+        require(devices == null, "-g and --devices exclude each other");
+        require(first >= 1 && first <= MOST_DEVICES, "-g is " + first + "; it must be from 1 to " + MOST_DEVICES);
         return DeviceList.first(first);
     }
 

@@ -51,9 +51,7 @@ public final class TopoCommand extends Subcommand {
 
     @Override
     public void run() {
-        if (form != null && format != null) {
-            throw wrong("--write and --format exclude each other");
-        }
+        require(form == null || format == null, "--write and --format exclude each other");
         ChosenMachine chosen = machine.choose(0);
         if (form != null) {
             out().print(MachineWriter.write(chosen.machine(), form.name()));

@@ -35,9 +35,7 @@ final class TraceFiles extends OptionGroup {
         List<DlcTrace> traces = new ArrayList<>();
         Map<String, Path> nodes = new HashMap<>();
         for (Path file : files) {
-            if (!Files.exists(file)) {
-                throw wrong("no file is called '" + file + "'");
-            }
+            require(Files.exists(file), "no file is called '" + file + "'");
             DlcTrace trace = read(file);
             trace.recorder().ifPresent(recorder -> {
                 Path other = nodes.putIfAbsent(recorder, file);

@@ -83,6 +83,11 @@ public final class Reporter {
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }
 
+    /** Prints the same of measured times. */
+    public void introduce(ChosenMachine chosen, String how, Platform platform, List<String> settingWarnings) {
+        introduce(chosen, how, platform, null, settingWarnings);
+    }
+
     /** Lines for people only. */
     public void lines(List<String> lines) {
         if (!forPrograms) {

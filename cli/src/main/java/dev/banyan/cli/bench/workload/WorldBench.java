@@ -88,7 +88,7 @@ public record WorldBench(MachineOptions options) {
         boolean reports = world.rank() == 0;
         HostSite site = new HostSite(machine);
         if (reports) {
-            reporter.introduce(machine, site.devices(), site.platform(), null, config.warnings());
+            reporter.introduce(machine, site.devices(), site.platform(), config.warnings());
         }
         List<StepTimes> results;
         List<String> lines;

@@ -1,12 +1,6 @@
-package dev.banyan.cli.calibrate;
+package dev.banyan.study.measured;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
-import dev.banyan.study.measured.ComparedSweep;
-import dev.banyan.study.measured.ComparedSweeps;
-import dev.banyan.study.text.FigureText;
-import java.io.PrintWriter;
 import java.util.List;
 
 /**
@@ -15,7 +9,7 @@ import java.util.List;
  * @param sweeps one per file
  * @param leftOut files that are no sweeps that can be compared, each with the reason
  */
-record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<String> leftOut) {
+public record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<String> leftOut) {
     /**
      * A sweep.
      *
@@ -31,7 +25,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
      * @param worstError the same
      * @param rows all of them
      */
-    record SweepReport(
+    public record SweepReport(
             String file,
             String machine,
             String profile,
@@ -42,20 +36,7 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
             List<String> remarks,
             double medianError,
             double worstError,
-            List<RowReport> rows) {
-        TextTable table() {
-            TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "bound by");
-            for (RowReport row : rows) {
-                table.row(
-                        Long.toString(row.bytes()),
-                        FigureText.us(row.measuredUs()),
-                        FigureText.us(row.simulatedUs()),
-                        FigureText.error(row.error()),
-                        row.boundBy());
-            }
-            return table;
-        }
-    }
+            List<RowReport> rows) {}
 
     /**
      * A size.
@@ -66,9 +47,9 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
      * @param error of the simulated one, as a fraction of the measured
      * @param boundBy protocol, or launch
      */
-    record RowReport(long bytes, double measuredUs, double simulatedUs, double error, String boundBy) {}
+    public record RowReport(long bytes, double measuredUs, double simulatedUs, double error, String boundBy) {}
 
-    static ValidationReport of(ComparedSweeps compared) {
+    public static ValidationReport of(ComparedSweeps compared) {
         return new ValidationReport(
                 compared.sweeps().stream().map(ValidationReport::of).toList(), compared.leftOut());
     }
@@ -93,27 +74,5 @@ record ValidationReport(@JsonProperty("rows") List<SweepReport> sweeps, List<Str
                                 row.error(),
                                 ComparedSweep.boundBy(row)))
                         .toList());
-    }
-
-    void print(PrintWriter out) {
-        for (SweepReport sweep : sweeps) {
-            out.println("# " + TerminalText.of(sweep.file()) + ": " + sweep.collective() + " on " + sweep.devices()
-                    + " devices of " + TerminalText.of(sweep.machine()) + ", profile "
-                    + TerminalText.of(sweep.profile()));
-            sweep.remarks().forEach(remark -> out.println("# " + TerminalText.of(remark)));
-            sweep.table().lines().forEach(out::println);
-            out.println();
-        }
-        out.println("# Errors of rows from 64 KiB on, and whether calibration saw any of the sweep");
-        TextTable summary = new TextTable("sweep", "median", "worst", "seen");
-        for (SweepReport sweep : sweeps) {
-            summary.row(
-                    TerminalText.of(sweep.file()),
-                    FigureText.percent(sweep.medianError()),
-                    FigureText.percent(sweep.worstError()),
-                    sweep.seenByCalibration() ? "yes" : "no");
-        }
-        summary.lines().forEach(out::println);
-        leftOut.forEach(one -> out.println("# left out: " + TerminalText.of(one)));
     }
 }
