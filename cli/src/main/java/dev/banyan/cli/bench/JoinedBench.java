@@ -8,7 +8,6 @@ import dev.banyan.cli.bench.rank.RankMemory;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
@@ -45,27 +44,22 @@ record JoinedBench(
                 Math.multiplyExact(2L * processes, bytes), "give a smaller largest size with -e, or fewer processes");
         ReferenceCheck check = CallMeter.reference(call, bytes, runs.checked());
         reporter.lines(NcclTable.MEASURED.header());
-        List<Row> rows;
-        try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
-            for (AlgorithmConfig algorithm : sweep.algorithms()) {
-                table.title(sweep.title(algorithm));
-                Config config = Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
-                        .load();
-                try (Communicator joined = join.apply(config)) {
-                    CallMeter meter = meter(joined, call, bytes, check);
-                    for (long count : sweep.counts()) {
-                        if (table.isLast(meter.row(algorithm, joined, count, repeats(call, count)::time))) {
-                            return 0;
-                        }
-                    }
-                }
-            }
-            rows = table.all();
+        List<Row> rows = sweep.measure(reporter, NcclTable.MEASURED::row, this::open, (algorithm, joined) -> {
+            CallMeter meter = meter(joined, call, bytes, check);
+            return count -> meter.row(algorithm, joined, count, repeats(call, count)::time);
+        });
+        if (rows.isEmpty()) {
+            return 0;
         }
         reporter.lines(NcclTable.MEASURED.footer(rows));
         reporter.lines(new Summary(rows).comparison("median time (us) out of place (the times above are means)"));
         return reporter.sweep(title, rows, null);
+    }
+
+    private Communicator open(AlgorithmConfig algorithm) {
+        return join.apply(Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .load());
     }
 
     private Repeats repeats(Call call, long count) {

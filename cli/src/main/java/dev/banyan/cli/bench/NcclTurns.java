@@ -8,7 +8,6 @@ import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.internal.algorithm.Packings;
@@ -82,20 +81,16 @@ final class NcclTurns {
                     LongUnaryOperator.identity());
             sweep.compile(runs.repeats(), site, meter.calls());
             reporter.lines(header(call));
-            try (Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL));
-                    Rows<Pair> table = reporter.rows("bench", ours.rows(), this::line)) {
-                for (AlgorithmConfig algorithm : ours.algorithms()) {
-                    table.title(ours.title(algorithm));
-                    try (Communicator communicator = site.open(algorithm)) {
-                        for (long count : sweep.counts()) {
-                            if (table.isLast(measure(meter, algorithm, communicator, nccl, count))) {
-                                return 0;
-                            }
-                        }
-                    }
-                }
-                pairs = table.all();
+            try (Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL))) {
+                pairs = ours.measure(
+                        reporter,
+                        this::line,
+                        site::open,
+                        (algorithm, communicator) -> count -> measure(meter, algorithm, communicator, nccl, count));
             }
+        }
+        if (pairs.isEmpty()) {
+            return 0;
         }
         long wrong = pairs.stream().mapToLong(Pair::wrong).sum();
         reporter.lines(List.of("# Out of bounds values : "

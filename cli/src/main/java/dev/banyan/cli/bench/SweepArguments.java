@@ -12,6 +12,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Sizes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

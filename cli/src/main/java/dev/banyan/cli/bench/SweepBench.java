@@ -11,11 +11,8 @@ import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.cli.output.Progress;
-import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.AlgorithmConfig;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -68,25 +65,16 @@ final class SweepBench {
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
             sweep.compile(runs.repeats(), site, meter.calls());
             reporter.lines(NcclTable.MEASURED.header());
-            try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
-                for (AlgorithmConfig algorithm : sweep.algorithms()) {
-                    table.title(sweep.title(algorithm));
-                    try (Communicator communicator = site.open(algorithm)) {
-                        for (long count : sweep.counts()) {
-                            Row row = meter.row(algorithm, communicator, count, timed -> time(onHost, timed));
-                            if (loop != null) {
-                                row = row.withLoop(loop.medianUs(runs.repeats(), count));
-                            }
-                            if (onHost && count == sweep.largestCount()) {
-                                copy(first, second);
-                            }
-                            if (table.isLast(row)) {
-                                return 0;
-                            }
-                        }
-                    }
+            rows = sweep.measure(reporter, NcclTable.MEASURED::row, site::open, (algorithm, communicator) -> count -> {
+                Row row = meter.row(algorithm, communicator, count, timed -> time(onHost, timed));
+                row = loop == null ? row : row.withLoop(loop.medianUs(runs.repeats(), count));
+                if (onHost && count == sweep.largestCount()) {
+                    copy(first, second);
                 }
-                rows = table.all();
+                return row;
+            });
+            if (rows.isEmpty()) {
+                return 0;
             }
             reporter.lines(NcclTable.MEASURED.footer(rows));
             reporter.lines(conclusions(rows));

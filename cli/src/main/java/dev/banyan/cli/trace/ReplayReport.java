@@ -34,10 +34,10 @@ record ReplayReport(
                 replayed.keys());
     }
 
-    /** @param on the machine, and the constants of its simulator */
-    void print(PrintWriter out, String on) {
+    /** @param where the machine, and the constants of its simulator */
+    void print(PrintWriter out, String where) {
         out.println("# " + Numbers.count(messages, "message") + " of " + Numbers.count(iterations, "iteration") + " on "
-                + on + ", servers on "
+                + where + ", servers on "
                 + (serversApart ? "devices of their own" : "workers' devices"));
         TextTable table = new TextTable("key", "traced\nus", "predicted\nus", "ratio");
         for (Replayed.KeyTime key : keys) {

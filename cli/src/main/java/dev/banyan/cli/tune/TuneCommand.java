@@ -1,6 +1,5 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.RankSite;
@@ -29,6 +28,7 @@ import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Sizes;
 import dev.banyan.study.tune.IterationTimes;
 import dev.banyan.study.tune.SimulatedTrials;
 import dev.banyan.study.tune.Trials;

@@ -8,11 +8,11 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.text.ChoiceText;
+import dev.banyan.study.text.Sizes;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Predicts the time of a call over its size, with the range that comes from constants that nobody measured. */
 final class PredictedCurves {
@@ -37,8 +37,7 @@ final class PredictedCurves {
 
     /** Returns the sizes of calls in bytes, ascending. */
     static List<Long> sizes() {
-        return Stream.iterate(LEAST_BYTES, bytes -> bytes <= MOST_BYTES, bytes -> FACTOR * bytes)
-                .toList();
+        return Sizes.byFactor(LEAST_BYTES, MOST_BYTES, FACTOR);
     }
 
     private Curve.Point point(AlgorithmConfig algorithm, long bytes) {
