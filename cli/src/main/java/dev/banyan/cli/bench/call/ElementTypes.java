@@ -43,7 +43,9 @@ public record ElementTypes(List<DataType> types) {
     public static Map<String, ElementTypes> named() {
         Map<String, DataType> single = new LinkedHashMap<>(Names.of(ALL.types, ElementTypes::label));
         single.putAll(Names.of(ALL.types, DataType::name));
-        single.putAll(Map.of("float16", DataType.F16, "float32", DataType.F32, "float64", DataType.F64));
+        single.put("float16", DataType.F16);
+        single.put("float32", DataType.F32);
+        single.put("float64", DataType.F64);
         Map<String, ElementTypes> named = new LinkedHashMap<>();
         single.forEach((name, type) -> named.put(name, new ElementTypes(List.of(type))));
         named.put("all", ALL);
