@@ -120,7 +120,7 @@ final class BanyanCommand extends Subcommand {
         converters.add(Machine.class, ScalingCommand::machine);
         converters.add(ProbeCommand.Output.class, ProbeCommand.Output::of);
         converters.add(TopoCommand.Form.class, TopoCommand.Form::of);
-        ExportCommand.registerConverters(converters);
+        converters.add(ExportCommand.PlanAlgorithm.class, ExportCommand.PlanAlgorithm::of);
         converters.add(
                 TreeGenerator.class, "generator of trees", Names.of(TreeGenerator.values(), TreeGenerator::label));
         converters.add(AlgorithmChoice.class, TreesCommand::algorithm);

@@ -1,8 +1,8 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
+import dev.banyan.cli.bench.call.ElementTypes;
 import dev.banyan.cli.bench.rank.BackendOption;
-import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankBackend;
 import dev.banyan.cli.bench.rank.RankSite;
@@ -12,7 +12,6 @@ import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.bench.workload.WorldBench;
 import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.process.LocalProcesses;
@@ -20,8 +19,6 @@ import dev.banyan.config.Config;
 import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.Planner;
-import dev.banyan.schedule.plan.Platform;
-import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.Workload;
@@ -162,10 +159,9 @@ public final class BenchCommand extends ReportCommand {
                             reporter);
         }
         if (played != null && computeMs != null) {
-            ChosenMachine chosen = machine.choose(2);
-            reporter.introduce(
-                    chosen, new HostSite(chosen.machine()).devices(), Platform.ofThisHost(), null, config.warnings());
-            return new OverlapBench(chosen.machine(), reporter)
+            HostSite site = new HostSite(machine.choose(2));
+            reporter.introduce(site.chosen(), site.devices(), site.platform(), config.warnings());
+            return new OverlapBench(site, reporter)
                     .run(played, Objects.requireNonNullElse(store, StoreType.AUTO), computeMs, repeated.runs());
         }
         if (processes != null) {
@@ -173,20 +169,9 @@ public final class BenchCommand extends ReportCommand {
             return runInProcesses(processes, config, reporter);
         }
         RunArguments.Runs runs = repeated.runs(!sweep.anySizeGiven());
-        return switch (backend.choose(machine)) {
-            case HOST -> {
-                ChosenMachine chosen = machine.choose(2);
-                HostSite site = new HostSite(chosen.machine());
-                yield run(new MeasuredBench(site, runs, reporter), workload, chosen, config, reporter);
-            }
-            case CUDA -> {
-                RankedGpus ranked = machine.chooseGpus(1);
-                ChosenMachine chosen = ranked.chosen();
-                try (CudaSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    yield run(new MeasuredBench(site, runs, reporter), workload, chosen, config, reporter);
-                }
-            }
-        };
+        try (RankSite site = backend.open(machine, 1, config)) {
+            return run(new MeasuredBench(site, runs, reporter), workload, config, reporter);
+        }
     }
 
     /** Starts the processes, or does the part of one of them. Returns the number of wrong elements. */
@@ -220,11 +205,10 @@ public final class BenchCommand extends ReportCommand {
                 : bench.runOnHost(sweep.sweeps(count, variants), warnings(config));
     }
 
-    private long run(
-            MeasuredBench bench, @Nullable Workload workload, ChosenMachine chosen, Config config, Reporter reporter) {
+    private long run(MeasuredBench bench, @Nullable Workload workload, Config config, Reporter reporter) {
         RankSite site = bench.site();
-        List<Sweep> sweeps = sweep.sweeps(chosen.machine().size(), variants);
-        reporter.introduce(chosen, site.devices(), site.platform(), null, warnings(config));
+        List<Sweep> sweeps = sweep.sweeps(site.ranks(), variants);
+        reporter.introduce(site.chosen(), site.devices(), site.platform(), warnings(config));
         if (site instanceof HostSite) {
             reporter.lines(List.of("# auto takes the star on host memory: all algorithms read and write each byte of an"
                     + " all_reduce once, and it has the fewest steps"));

@@ -2,24 +2,21 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
-import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankMemory;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.config.Config;
-import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.reference.ReferenceCheck;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -35,7 +32,6 @@ import org.jspecify.annotations.Nullable;
  */
 record JoinedBench(
         String title, int processes, Function<Config, Communicator> join, RunArguments.Runs runs, Reporter reporter) {
-    private static final long SEED = 2024;
     private static final long BYTES_PER_SIZE = 256L << 20;
     private static final int LEAST_RUNS = 10;
     private static final int MOST_RUNS = 5_000;
@@ -43,36 +39,27 @@ record JoinedBench(
     /** Returns the number of wrong elements of all processes. */
     long run(Sweep sweep) {
         Call call = sweep.call();
-        DataType type = call.element().type();
         long bytes = call.size(sweep.largestCount());
         FreeMemory.require(
                 Math.multiplyExact(2L * processes, bytes), "give a smaller largest size with -e, or fewer processes");
-        ReferenceCheck check =
-                runs.checked() ? new ReferenceCheck(type, call.op(), processes, bytes / type.bytes(), SEED) : null;
+        ReferenceCheck check = CallMeter.reference(call, bytes, runs.checked());
         reporter.lines(NcclTable.MEASURED.header());
-        List<Row> rows;
-        try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
-            for (AlgorithmConfig algorithm : sweep.algorithms()) {
-                table.title(sweep.title(algorithm));
-                Config config = Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
-                        .load();
-                try (Communicator joined = join.apply(config)) {
-                    Rank rank = new Rank(joined, call, bytes, check);
-                    for (long count : sweep.counts()) {
-                        if (table.isLast(rank.row(algorithm, count, repeats(call, count)))) {
-                            return 0;
-                        }
-                    }
-                }
-            }
-            rows = table.all();
+        List<Row> rows = sweep.measure(reporter, NcclTable.MEASURED::row, this::open, (algorithm, joined) -> {
+            CallMeter meter = meter(joined, call, bytes, check);
+            return count -> meter.row(algorithm, joined, count, repeats(call, count)::time);
+        });
+        if (rows.isEmpty()) {
+            return 0;
         }
         reporter.lines(NcclTable.MEASURED.footer(rows));
         reporter.lines(new Summary(rows).comparison("median time (us) out of place (the times above are means)"));
-        reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(title, rows, null);
-        return rows.stream().mapToLong(Row::wrong).sum();
+        return reporter.sweep(title, rows, null);
+    }
+
+    private Communicator open(AlgorithmConfig algorithm) {
+        return join.apply(Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .load());
     }
 
     private Repeats repeats(Call call, long count) {
@@ -80,51 +67,22 @@ record JoinedBench(
         return runs.repeats().enoughNanos() == 0 ? runs.repeats() : Repeats.exactly(usual / 2, usual);
     }
 
-    /** The measurements of this process. */
-    private static final class Rank {
-        private final Communicator joined;
-        private final Call call;
-        private final @Nullable ReferenceCheck check;
-        private final DeviceCalls calls;
-        private final RankMemory sum;
+    /** Returns what measures the calls of this process. */
+    private static CallMeter meter(Communicator joined, Call call, long bytes, @Nullable ReferenceCheck check) {
+        int rank = joined.firstRank();
+        Arena arena = Arena.ofAuto();
+        DeviceCalls calls = new DeviceCalls(
+                RankMemory.of(joined, rank, bytes, arena), RankMemory.of(joined, rank, bytes, arena), rank);
+        RankMemory sum = RankMemory.of(joined, rank, Long.BYTES, arena);
+        return new CallMeter(call, calls, check, wrong -> ofAll(joined, sum, wrong));
+    }
 
-        Rank(Communicator joined, Call call, long bytes, @Nullable ReferenceCheck check) {
-            this.joined = joined;
-            this.call = call;
-            this.check = check;
-            int rank = joined.firstRank();
-            Arena arena = Arena.ofAuto();
-            calls = new DeviceCalls(
-                    RankMemory.of(joined, rank, bytes, arena), RankMemory.of(joined, rank, bytes, arena), rank);
-            sum = RankMemory.of(joined, rank, Long.BYTES, arena);
-        }
-
-        Row row(AlgorithmConfig algorithm, long count, Repeats repeats) {
-            Long wrongApart = check == null ? null : (Long) ofAll(calls.checkApart(joined, call, count, 0, check));
-            CollectiveCall apart = calls.apart(call, count, 0);
-            joined.prepare(apart);
-            long[] apartNanos = repeats.time(() -> joined.run(apart));
-            Long wrongTogether =
-                    check == null ? null : (Long) ofAll(calls.checkTogether(joined, call, count, 0, check));
-            CollectiveCall together = calls.together(call, count, 0);
-            joined.prepare(together);
-            long[] togetherNanos = repeats.time(() -> joined.run(together));
-            return new Row(
-                    algorithm,
-                    call,
-                    count,
-                    Measurement.of(call, count, apartNanos, wrongApart),
-                    Measurement.of(call, count, togetherNanos, wrongTogether),
-                    null);
-        }
-
-        /** Returns the sum of a number over all processes. */
-        private long ofAll(long own) {
-            sum.host().getFirst().set(ValueLayout.JAVA_LONG, 0, own);
-            sum.send();
-            joined.allReduce(sum.buffers(), 1, DataType.I64, ReduceOp.SUM);
-            sum.fetch();
-            return sum.host().getFirst().get(ValueLayout.JAVA_LONG, 0);
-        }
+    /** Returns the sum of a number over all processes. */
+    private static long ofAll(Communicator joined, RankMemory sum, long own) {
+        sum.host().getFirst().set(ValueLayout.JAVA_LONG, 0, own);
+        sum.send();
+        joined.allReduce(sum.buffers(), 1, DataType.I64, ReduceOp.SUM);
+        sum.fetch();
+        return sum.host().getFirst().get(ValueLayout.JAVA_LONG, 0);
     }
 }

@@ -3,19 +3,16 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
 import dev.banyan.cli.bench.call.Measurement;
-import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
-import dev.banyan.schedule.type.DataType;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
@@ -25,6 +22,8 @@ import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BiFunction;
+import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +32,6 @@ import org.jspecify.annotations.Nullable;
  * algorithm and one of NCCL in turns, so that what slows the machine down slows both down.
  */
 final class NcclTurns {
-    private static final long SEED = 2024;
-
     private final RankSite site;
     private final RunArguments.Runs runs;
     private final Reporter reporter;
@@ -64,6 +61,9 @@ final class NcclTurns {
         }
     }
 
+    /** Banyan's and NCCL's times of the same calls. */
+    private record Turns(Measurement ours, Measurement nccl) {}
+
     /** Returns the number of wrong elements. */
     long run(Sweep sweep) {
         Call call = sweep.call();
@@ -74,27 +74,23 @@ final class NcclTurns {
         Sweep ours = sweep.withoutNccl();
         List<Pair> pairs;
         try (Arena arena = Arena.ofShared()) {
-            DeviceCalls calls = new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes), 0);
-            DataType type = call.element().type();
-            ReferenceCheck check = runs.checked()
-                    ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
-                    : null;
-            sweep.compile(runs.repeats(), site, calls);
+            CallMeter meter = new CallMeter(
+                    call,
+                    new DeviceCalls(site.allocate(arena, bytes), site.allocate(arena, bytes), 0),
+                    CallMeter.reference(call, bytes, runs.checked()),
+                    LongUnaryOperator.identity());
+            sweep.compile(runs.repeats(), site, meter.calls());
             reporter.lines(header(call));
-            try (Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL));
-                    Rows<Pair> table = reporter.rows("bench", ours.rows(), this::line)) {
-                for (AlgorithmConfig algorithm : ours.algorithms()) {
-                    table.title(ours.title(algorithm));
-                    try (Communicator communicator = site.open(algorithm)) {
-                        for (long count : sweep.counts()) {
-                            if (table.isLast(measure(call, algorithm, communicator, nccl, count, calls, check))) {
-                                return 0;
-                            }
-                        }
-                    }
-                }
-                pairs = table.all();
+            try (Communicator nccl = site.open(AlgorithmConfig.of(AlgorithmChoice.NCCL))) {
+                pairs = ours.measure(
+                        reporter,
+                        this::line,
+                        site::open,
+                        (algorithm, communicator) -> count -> measure(meter, algorithm, communicator, nccl, count));
             }
+        }
+        if (pairs.isEmpty()) {
+            return 0;
         }
         long wrong = pairs.stream().mapToLong(Pair::wrong).sum();
         reporter.lines(List.of("# Out of bounds values : "
@@ -103,46 +99,33 @@ final class NcclTurns {
         List<Row> rows = pairs.stream()
                 .flatMap(pair -> Stream.of(pair.ours(), pair.nccl()))
                 .toList();
-        reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(site.machine().name(), rows, boundGbs);
-        return wrong;
+        return reporter.sweep(site.machine().name(), rows, boundGbs);
     }
 
-    private Pair measure(
-            Call call,
-            AlgorithmConfig algorithm,
+    private Pair measure(CallMeter meter, AlgorithmConfig algorithm, Communicator ours, Communicator nccl, long count) {
+        Call call = meter.call();
+        Turns apart =
+                turns(meter, ours, nccl, count, meter::wrongApart, meter.calls().apart(call, count, 0));
+        Turns together = turns(
+                meter, ours, nccl, count, meter::wrongTogether, meter.calls().together(call, count, 0));
+        return new Pair(
+                new Row(algorithm, call, count, apart.ours(), together.ours(), null),
+                new Row(AlgorithmConfig.of(AlgorithmChoice.NCCL), call, count, apart.nccl(), together.nccl(), null));
+    }
+
+    /** Checks a call of both, and measures it in turns: ours, then NCCL's. */
+    private Turns turns(
+            CallMeter meter,
             Communicator ours,
             Communicator nccl,
             long count,
-            DeviceCalls calls,
-            @Nullable ReferenceCheck check) {
-        Long oursApart = check == null ? null : (Long) calls.checkApart(ours, call, count, 0, check);
-        Long ncclApart = check == null ? null : (Long) calls.checkApart(nccl, call, count, 0, check);
-        long[][] apart = turns(runs.repeats(), ours, nccl, calls.apart(call, count, 0));
-        Long oursTogether = check == null ? null : (Long) calls.checkTogether(ours, call, count, 0, check);
-        Long ncclTogether = check == null ? null : (Long) calls.checkTogether(nccl, call, count, 0, check);
-        long[][] together = turns(runs.repeats(), ours, nccl, calls.together(call, count, 0));
-        return new Pair(
-                new Row(
-                        algorithm,
-                        call,
-                        count,
-                        Measurement.of(call, count, apart[0], oursApart),
-                        Measurement.of(call, count, together[0], oursTogether),
-                        null),
-                new Row(
-                        AlgorithmConfig.of(AlgorithmChoice.NCCL),
-                        call,
-                        count,
-                        Measurement.of(call, count, apart[1], ncclApart),
-                        Measurement.of(call, count, together[1], ncclTogether),
-                        null));
-    }
-
-    /** Returns the times of runs in turns in ns: ours, then NCCL's. */
-    private static long[][] turns(Repeats repeats, Communicator ours, Communicator nccl, CollectiveCall call) {
+            BiFunction<Communicator, Long, @Nullable Long> check,
+            CollectiveCall call) {
+        Long oursWrong = check.apply(ours, count);
+        Long ncclWrong = check.apply(nccl, count);
         ours.prepare(call);
         nccl.prepare(call);
+        Repeats repeats = runs.repeats();
         long[] ncclNanos = new long[repeats.most()];
         int[] done = {-repeats.warmups()};
         long[] oursNanos = repeats.time(() -> ours.run(call), () -> {
@@ -153,7 +136,9 @@ final class NcclTurns {
             }
             done[0]++;
         });
-        return new long[][] {oursNanos, Arrays.copyOf(ncclNanos, oursNanos.length)};
+        return new Turns(
+                Measurement.of(meter.call(), count, oursNanos, oursWrong),
+                Measurement.of(meter.call(), count, Arrays.copyOf(ncclNanos, oursNanos.length), ncclWrong));
     }
 
     private List<String> header(Call call) {

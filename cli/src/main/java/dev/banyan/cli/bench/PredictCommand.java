@@ -99,16 +99,16 @@ public final class PredictCommand extends ReportCommand {
         SimulatedBench bench =
                 new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace, verbose);
         Platform platform = bench.platform();
-        String how = "predicted with profile " + constants.name();
+        List<AlgorithmConfig> algorithms = sweep.listed(variants);
+        List<Sweep> sweeps =
+                workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
+        require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
+        String how = "predicted with profile " + constants.name()
+                + (workload == null ? "" : ", executor " + platform.execution().label());
+        reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
         if (workload != null) {
-            requireOneToTrace(sweep.listed(variants));
-            how += ", executor " + platform.execution().label();
-            reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
-            bench.run(workload, sweep.listed(variants));
+            bench.run(workload, algorithms);
         } else {
-            List<Sweep> sweeps = sweep.sweeps(chosen.machine().size(), variants);
-            requireOneToTrace(sweeps.getFirst().algorithms());
-            reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
             Sweep.runAll(sweeps, bench::run, reporter);
         }
     }
@@ -122,9 +122,5 @@ public final class PredictCommand extends ReportCommand {
         if (workload != null) {
             sweep.refuseBesideWorkload();
         }
-    }
-
-    private void requireOneToTrace(List<AlgorithmConfig> algorithms) {
-        require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
     }
 }

@@ -12,7 +12,6 @@ import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -28,12 +27,8 @@ record ProcessesBench(MachineOptions machine, JobPlace place, RunArguments.Runs 
     long runOnHost(List<Sweep> sweeps, List<String> warnings) {
         int count = place.processes();
         ChosenMachine chosen = oneForEach(machine.choose(count));
-        reporter.introduce(
-                chosen,
-                "measured in host memory by " + count + " processes (" + HostSite.host() + ")",
-                Platform.ofThisHost(),
-                null,
-                warnings);
+        String how = "measured in host memory by " + count + " processes (" + HostSite.host() + ")";
+        reporter.introduce(chosen, how, Platform.ofThisHost(), warnings);
         return run(sweeps, " in host memory", joining -> Communicator.join(chosen.machine(), joining, 1));
     }
 
@@ -43,29 +38,20 @@ record ProcessesBench(MachineOptions machine, JobPlace place, RunArguments.Runs 
      */
     long runOnGpus(List<Sweep> sweeps, Config config, List<String> warnings) {
         int count = place.processes();
+        String by = "measured by " + count + " processes";
         Platform platform = new Platform("cuda", CudaBackendProvider.execution(config), "", "");
         boolean isShared =
                 machine.devices() != null && machine.devices().repeated().isPresent();
         if (!isShared && CudaDevices.busIds().size() == 1) {
             ChosenMachine whole = machine.choose(count);
-            reporter.introduce(
-                    whole,
-                    "measured by " + count + " processes, each with the GPU that it sees",
-                    platform,
-                    null,
-                    warnings);
+            reporter.introduce(whole, by + ", each with the GPU that it sees", platform, warnings);
             return run(sweeps, " on GPUs", joining -> Communicator.joinOnGpus(whole.machine(), joining, 0));
         }
         RankedGpus ranked = machine.chooseGpus(count);
         ChosenMachine chosen = oneForEach(ranked.chosen());
-        int[] gpus = Arrays.copyOf(ranked.ordinals(), count);
-        reporter.introduce(
-                chosen,
-                "measured by " + count + " processes on GPUs " + Arrays.toString(gpus),
-                platform,
-                null,
-                warnings);
-        int own = gpus[place.process()];
+        List<Integer> gpus = ranked.gpus().subList(0, count);
+        reporter.introduce(chosen, by + " on GPUs " + gpus, platform, warnings);
+        int own = gpus.get(place.process());
         return run(sweeps, " on GPUs", joining -> Communicator.joinOnGpus(chosen.machine(), joining, own));
     }
 

@@ -2,12 +2,13 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
-import dev.banyan.cli.bench.call.ElementType;
-import dev.banyan.cli.bench.call.ReferenceCheck;
+import dev.banyan.cli.bench.call.ElementTypes;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.reference.ReferenceCheck;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -83,21 +84,18 @@ final class Selftest {
 
     /** Every collective, type and operation at awkward sizes. */
     void run() {
-        run(ElementType.values(), ReduceOp.values(), COUNTS);
+        run(ElementTypes.ALL.types(), List.of(ReduceOp.values()), COUNTS);
     }
 
     /** Every collective, sums and means of two types, at few sizes. */
     void runShort() {
-        run(
-                new ElementType[] {ElementType.FLOAT, ElementType.HALF},
-                new ReduceOp[] {ReduceOp.SUM, ReduceOp.AVG},
-                SHORT_COUNTS);
+        run(List.of(DataType.F32, DataType.F16), List.of(ReduceOp.SUM, ReduceOp.AVG), SHORT_COUNTS);
     }
 
-    private void run(ElementType[] types, ReduceOp[] ops, long[] counts) {
-        for (ElementType type : types) {
+    private void run(List<DataType> types, List<ReduceOp> ops, long[] counts) {
+        for (DataType type : types) {
             for (ReduceOp op : ops) {
-                ReferenceCheck check = new ReferenceCheck(type.type(), op, ranks, largest(counts) * ranks, SEED);
+                ReferenceCheck check = new ReferenceCheck(type, op, ranks, largest(counts) * ranks, SEED);
                 for (Collective collective : Collective.values()) {
                     if (collective.reduces() || op == ReduceOp.SUM) {
                         test(collective, type, op, check, counts);
@@ -110,16 +108,16 @@ final class Selftest {
     /** Every collective in place on arrays of single bytes above 4 GiB. */
     void runLarge() {
         long bytes = largeBytes(ranks);
-        ReferenceCheck check = new ReferenceCheck(ElementType.INT8.type(), ReduceOp.SUM, ranks, bytes, SEED);
+        ReferenceCheck check = new ReferenceCheck(DataType.I8, ReduceOp.SUM, ranks, bytes, SEED);
         for (Collective collective : Collective.values()) {
             int root = collective.hasRoot() ? ranks - 1 : -1;
-            Call call = new Call(collective, ElementType.INT8, ReduceOp.SUM, root, ranks);
+            Call call = new Call(collective, DataType.I8, ReduceOp.SUM, root, ranks);
             long count = call.countFor(bytes);
             record(call, count, 0, "in place", () -> calls.checkTogether(communicator, call, count, 0, check));
         }
     }
 
-    private void test(Collective collective, ElementType type, ReduceOp op, ReferenceCheck check, long[] counts) {
+    private void test(Collective collective, DataType type, ReduceOp op, ReferenceCheck check, long[] counts) {
         for (long count : counts) {
             int root = collective.hasRoot() ? (int) (count % ranks) : -1;
             Call call = new Call(collective, type, op, root, ranks);
@@ -127,7 +125,7 @@ final class Selftest {
                 continue;
             }
             // Offsets at which vectors of 16 bytes begin, and one element behind.
-            for (int shift : new int[] {0, type.type().bytes()}) {
+            for (int shift : new int[] {0, type.bytes()}) {
                 record(
                         call,
                         count,
@@ -151,7 +149,7 @@ final class Selftest {
             passed++;
         } else {
             failures.add(call.collective().label() + " " + placement + " of " + count + " "
-                    + call.element().label()
+                    + call.typeLabel()
                     + " by " + call.opLabel() + " over " + algorithm.label() + ", buffers shifted by " + shift
                     + " bytes: " + wrong + " wrong elements");
         }

@@ -30,7 +30,6 @@ import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -114,23 +113,29 @@ public final class SelftestCommand extends ReportCommand {
         }
         switch (backend.choose(machine)) {
             case HOST -> {
-                Machine ranks =
-                        machine.isNamed() ? introduced(machine.choose(1)).machine() : standIn(named(8).length);
-                checkNumber(ranks.size());
-                run(new HostSite(ranks), "tested in host memory: " + Numbers.count(ranks.size(), "virtual device"));
+                ChosenMachine chosen = machine.isNamed() ? introduced(machine.choose(1)) : standIn(named(8).length);
+                HostSite site = new HostSite(chosen);
+                checkNumber(site.ranks());
+                run(site, "tested in host memory: " + Numbers.count(site.ranks(), "virtual device"));
             }
             case CUDA -> {
-                if (machine.isNamed()) {
-                    RankedGpus ranked = machine.chooseGpus(1);
-                    ChosenMachine chosen = introduced(ranked.chosen());
-                    test(chosen.machine(), chosen.whole(), ranked.ordinals(), config);
-                } else {
-                    int[] gpus = named(Math.min(CudaDevices.count(), MOST_RANKS));
-                    Machine ranks = standIn(gpus.length);
-                    test(ranks, ranks, gpus, config);
+                RankedGpus ranked = gpus();
+                checkNumber(ranked.gpus().size());
+                try (CudaSite site = new CudaSite(ranked, config)) {
+                    run(site, "tested on GPUs: ranks on " + ranked.gpus());
                 }
             }
         }
+    }
+
+    private RankedGpus gpus() {
+        if (machine.isNamed()) {
+            RankedGpus ranked = machine.chooseGpus(1);
+            introduced(ranked.chosen());
+            return ranked;
+        }
+        int[] gpus = named(Math.min(CudaDevices.count(), MOST_RANKS));
+        return new RankedGpus(standIn(gpus.length), IntStream.of(gpus).boxed().toList());
     }
 
     private void hash(Config config) {
@@ -179,23 +184,14 @@ public final class SelftestCommand extends ReportCommand {
     }
 
     /** The right results do not depend on the machine; the links of this one make trees of every kind. */
-    private Machine standIn(int ranks) {
+    private ChosenMachine standIn(int ranks) {
         checkNumber(ranks);
-        return Machine.preset(ranks > 8 ? "dgx-2" : "p3.16xlarge")
-                .subset(IntStream.range(0, ranks).toArray());
+        Machine preset = Machine.preset(ranks > 8 ? "dgx-2" : "p3.16xlarge");
+        return ChosenMachine.whole(preset.subset(IntStream.range(0, ranks).toArray()), null);
     }
 
     private void checkNumber(int ranks) {
-        if (ranks > MOST_RANKS) {
-            throw wrong(Numbers.count(ranks, "device") + "; the test takes 1 to " + MOST_RANKS + " ranks");
-        }
-    }
-
-    private void test(Machine ranks, Machine whole, int[] gpus, Config config) {
-        checkNumber(gpus.length);
-        try (CudaSite site = new CudaSite(ranks, whole, gpus, config)) {
-            run(site, "tested on GPUs: ranks on " + Arrays.toString(gpus));
-        }
+        require(ranks <= MOST_RANKS, Numbers.count(ranks, "device") + "; the test takes 1 to " + MOST_RANKS + " ranks");
     }
 
     private void run(RankSite site, String devices) {

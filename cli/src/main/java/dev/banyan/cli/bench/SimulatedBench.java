@@ -26,7 +26,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
-import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
@@ -117,13 +116,7 @@ final class SimulatedBench {
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)
-                            : new Row(
-                                    algorithm,
-                                    sweep.call(),
-                                    count,
-                                    predicted(predictions, sweep.call(), count, false),
-                                    predicted(predictions, sweep.call(), count, true),
-                                    null);
+                            : row(algorithm, predictions, sweep.call(), count);
                     if (printed.isLast(row)) {
                         return 0;
                     }
@@ -154,12 +147,10 @@ final class SimulatedBench {
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
             write(trace, last, 1, "the largest size, in place");
         }
-        reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(
+        return reporter.sweep(
                 chosen.machine().name() + ", simulated",
                 rows,
                 bound(sweep).gbs().doubleValue());
-        return 0;
     }
 
     /** Returns whether a device is AMD's or older than sm_70. */
@@ -170,43 +161,36 @@ final class SimulatedBench {
 
     /** NCCL takes as long in place as out of place. */
     private static Row row(SimulatedNccl nccl, Call call, long count) {
-        NcclRings.Timing timing = nccl.time(call.collective(), call.size(count));
-        Measurement predicted = Measurement.predicted(
-                call,
-                count,
-                timing.us(),
-                SimulatedNccl.choice(timing),
-                nccl.range(timing, call.size(count)).orElse(null));
+        Measurement predicted = Measurement.predicted(call, count, nccl.call(call.collective(), call.size(count)));
         return new Row(AlgorithmConfig.of(AlgorithmChoice.NCCL), call, count, predicted, predicted, null);
     }
 
+    private Row row(AlgorithmConfig algorithm, Predictions predictions, Call call, long count) {
+        return new Row(
+                algorithm,
+                call,
+                count,
+                predicted(predictions, call, count, false),
+                predicted(predictions, call, count, true),
+                null);
+    }
+
     private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
-        if (isReproducible(call)) {
-            PredictedSum sum =
-                    predictions.sum(call.request(count, inPlace), call.element().type());
-            return Measurement.predicted(
-                    call,
-                    count,
-                    sum.us(costs.usual()),
-                    sum.choice(),
-                    sum.range(costs).orElse(null));
-        }
         CollectiveRequest request = call.request(count, inPlace);
-        PlannedSchedule planned = predictions.plan(request);
         return Measurement.predicted(
                 call,
                 count,
-                predictions.us(planned, request),
-                planned.choice().toString(),
-                costs.range(planned).orElse(null));
+                isReproducible(call)
+                        ? predictions.sum(request, call.type()).call(costs)
+                        : predictions.call(request, costs));
     }
 
     private boolean isReproducible(Call call) {
         if (!reproducible || !call.collective().reduces()) {
             return false;
         }
-        ReproducibleSum.check(call.element().type(), call.op());
-        return ReproducibleSum.covers(call.element().type(), call.op());
+        ReproducibleSum.check(call.type(), call.op());
+        return ReproducibleSum.covers(call.type(), call.op());
     }
 
     /** Returns the parts of reproducible sums. */

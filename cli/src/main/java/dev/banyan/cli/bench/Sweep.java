@@ -6,12 +6,16 @@ import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.call.WarmUp;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.Reporter;
+import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.study.text.ChoiceText;
 import java.util.List;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.LongFunction;
 import java.util.function.ToLongFunction;
 
 /**
@@ -73,6 +77,34 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
         return algorithms.size() > 1 || !algorithm.equals(AlgorithmConfig.of(algorithm.algorithm()))
                 ? List.of("# algorithm: " + ChoiceText.name(algorithm))
                 : List.of();
+    }
+
+    /**
+     * Makes a row of each algorithm at each size, and prints it at once. Returns no rows if nobody reads any more.
+     *
+     * @param line prints a row
+     * @param open opens the communicator of an algorithm
+     * @param maker makes the rows of an algorithm by its communicator
+     */
+    <R> List<R> measure(
+            Reporter reporter,
+            Function<R, String> line,
+            Function<AlgorithmConfig, Communicator> open,
+            BiFunction<AlgorithmConfig, Communicator, LongFunction<R>> maker) {
+        try (Rows<R> table = reporter.rows("bench", rows(), line)) {
+            for (AlgorithmConfig algorithm : algorithms) {
+                table.title(title(algorithm));
+                try (Communicator communicator = open.apply(algorithm)) {
+                    LongFunction<R> row = maker.apply(algorithm, communicator);
+                    for (long count : counts) {
+                        if (table.isLast(row.apply(count))) {
+                            return List.of();
+                        }
+                    }
+                }
+            }
+            return table.all();
+        }
     }
 
     /** Runs each algorithm at the smallest size until the JVM has compiled what all share, if runs are warmed up. */

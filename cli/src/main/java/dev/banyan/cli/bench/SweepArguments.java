@@ -2,15 +2,17 @@ package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.call.AlgorithmList;
 import dev.banyan.cli.bench.call.Call;
-import dev.banyan.cli.bench.call.ElementType;
+import dev.banyan.cli.bench.call.ElementTypes;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Sizes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -166,7 +168,7 @@ final class SweepArguments extends OptionGroup {
         List<AlgorithmConfig> chosen = listed(variants);
         List<Long> sizes = sizes();
         List<Sweep> sweeps = new ArrayList<>();
-        for (ElementType type : types.types()) {
+        for (DataType type : types.types()) {
             for (ReduceOp op : collective.reduces() ? ops.ops() : Operations.SUM.ops()) {
                 Call call = new Call(collective, type, op, rootOrNone, ranks);
                 List<Long> counts =

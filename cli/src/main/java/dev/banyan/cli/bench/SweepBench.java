@@ -3,10 +3,7 @@ package dev.banyan.cli.bench;
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.CopyBound;
 import dev.banyan.cli.bench.call.DeviceCalls;
-import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.cli.bench.call.PlainLoop;
-import dev.banyan.cli.bench.call.ReferenceCheck;
-import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.call.WarmUp;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankMemory;
@@ -14,16 +11,12 @@ import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.NcclTable;
 import dev.banyan.cli.bench.report.Reporter;
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.cli.output.Progress;
-import dev.banyan.reduce.CollectiveCall;
-import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.AlgorithmConfig;
-import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +24,6 @@ import org.jspecify.annotations.Nullable;
  * judged by: a loop written by hand, and a plain copy at the largest size.
  */
 final class SweepBench {
-    private static final long SEED = 2024;
     /** True if the JVM was started with the module that {@link PlainLoop} needs. */
     private static final boolean HAS_VECTORS =
             ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
@@ -59,78 +51,42 @@ final class SweepBench {
         try (Arena arena = Arena.ofShared()) {
             RankMemory first;
             RankMemory second;
-            ReferenceCheck check;
+            CallMeter meter;
             try (Progress _ = reporter.progress("prepare", 1)) {
                 first = site.allocate(arena, bytes);
                 second = site.allocate(arena, bytes);
-                DataType type = call.element().type();
-                check = runs.checked()
-                        ? new ReferenceCheck(type, call.op(), call.ranks(), bytes / type.bytes(), SEED)
-                        : null;
+                meter = new CallMeter(
+                        call,
+                        new DeviceCalls(first, second, 0),
+                        CallMeter.reference(call, bytes, runs.checked()),
+                        LongUnaryOperator.identity());
             }
-            DeviceCalls calls = new DeviceCalls(first, second, 0);
             boolean onHost = first.isOfHost();
             PlainLoop loop = onHost && HAS_VECTORS ? PlainLoop.of(call, second.buffers()) : null;
-            sweep.compile(runs.repeats(), site, calls);
+            sweep.compile(runs.repeats(), site, meter.calls());
             reporter.lines(NcclTable.MEASURED.header());
-            try (Rows<Row> table = reporter.rows("bench", sweep.rows(), NcclTable.MEASURED::row)) {
-                for (AlgorithmConfig algorithm : sweep.algorithms()) {
-                    table.title(sweep.title(algorithm));
-                    try (Communicator communicator = site.open(algorithm)) {
-                        for (long count : sweep.counts()) {
-                            Row row = row(call, algorithm, communicator, count, calls, check, onHost, loop);
-                            if (onHost && count == sweep.largestCount()) {
-                                copy(first, second);
-                            }
-                            if (table.isLast(row)) {
-                                return 0;
-                            }
-                        }
-                    }
+            rows = sweep.measure(reporter, NcclTable.MEASURED::row, site::open, (algorithm, communicator) -> count -> {
+                Row row = meter.row(algorithm, communicator, count, timed -> time(onHost, timed));
+                row = loop == null ? row : row.withLoop(loop.medianUs(runs.repeats(), count));
+                if (onHost && count == sweep.largestCount()) {
+                    copy(first, second);
                 }
-                rows = table.all();
+                return row;
+            });
+            if (rows.isEmpty()) {
+                return 0;
             }
             reporter.lines(NcclTable.MEASURED.footer(rows));
             reporter.lines(conclusions(rows));
         }
-        reporter.result(rows.stream().map(Row::json).toList());
-        reporter.draw(site.place(), rows, null);
-        return rows.stream().mapToLong(Row::wrong).sum();
+        return reporter.sweep(site.place(), rows, null);
     }
 
-    /** Measures one size, and checks it where there is a reference. */
-    private Row row(
-            Call call,
-            AlgorithmConfig algorithm,
-            Communicator communicator,
-            long count,
-            DeviceCalls calls,
-            @Nullable ReferenceCheck check,
-            boolean onHost,
-            @Nullable PlainLoop loop) {
-        Repeats repeats = runs.repeats();
-        Long wrongApart = check == null ? null : (Long) calls.checkApart(communicator, call, count, 0, check);
-        CollectiveCall apart = calls.apart(call, count, 0);
-        communicator.prepare(apart);
-        long[] apartNanos = time(repeats, onHost, () -> communicator.run(apart));
-        Long wrongTogether = check == null ? null : (Long) calls.checkTogether(communicator, call, count, 0, check);
-        CollectiveCall together = calls.together(call, count, 0);
-        communicator.prepare(together);
-        long[] togetherNanos = time(repeats, onHost, () -> communicator.run(together));
-        return new Row(
-                algorithm,
-                call,
-                count,
-                Measurement.of(call, count, apartNanos, wrongApart),
-                Measurement.of(call, count, togetherNanos, wrongTogether),
-                loop == null ? null : (Double) loop.medianUs(repeats, count));
-    }
-
-    private static long[] time(Repeats repeats, boolean onHost, Runnable call) {
-        if (onHost && repeats.warmups() > 0) {
+    private long[] time(boolean onHost, Runnable call) {
+        if (onHost && runs.repeats().warmups() > 0) {
             WarmUp.untilSteady(call);
         }
-        return repeats.time(call);
+        return runs.repeats().time(call);
     }
 
     private void copy(RankMemory first, RankMemory second) {

@@ -103,8 +103,7 @@ public final class CalibrateCommand extends ReportCommand {
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
         remark(forPrograms() ? null : chosen.remark(), chosen.machine().warnings());
-        answer(chosen.machine(), calibration, rest, () -> {
-            print(calibration, rest, report.source());
+        answer(chosen.machine(), calibration, rest, report.source(), () -> {
             PrintWriter out = out();
             calibration
                     .measured()
@@ -119,8 +118,13 @@ public final class CalibrateCommand extends ReportCommand {
         });
     }
 
-    /** Prints the constants, and writes them. */
-    private void answer(Machine of, Calibration calibration, Profile rest, Runnable table) {
+    /**
+     * Prints the constants, and writes them.
+     *
+     * @param source what was measured
+     * @param details prints more for people
+     */
+    private void answer(Machine of, Calibration calibration, Profile rest, String source, Runnable details) {
         Profile profile = calibration.profile();
         List<Row> rows = new ArrayList<>();
         profile.constants()
@@ -130,7 +134,22 @@ public final class CalibrateCommand extends ReportCommand {
                         rest.get(constant),
                         calibration.measured().contains(constant),
                         profile.source(constant))));
-        print(RunContext.of(of).with(profile.name()), rows, table);
+        print(RunContext.of(of).with(profile.name()), rows, () -> {
+            PrintWriter out = out();
+            out.println("# profile " + TerminalText.of(profile.name()) + ": "
+                    + calibration.measured().size() + " constants from " + TerminalText.of(source)
+                    + ", the others from " + TerminalText.of(rest.name()));
+            out.println("#");
+            TextTable table = new TextTable("constant", "value", "before", "measured");
+            rows.forEach(row -> table.row(
+                    row.constant,
+                    FigureText.constant(row.value),
+                    FigureText.constant(row.before),
+                    row.measured ? "yes" : "no"));
+            table.lines().forEach(out::println);
+            out.println("#");
+            details.run();
+        });
         if (output != null) {
             TextFile.write(output.path(), ProfileJson.write(profile));
             if (!forPrograms()) {
@@ -149,11 +168,10 @@ public final class CalibrateCommand extends ReportCommand {
         if (day.isQuick()) {
             remarkAside(null, List.of(from + " was measured with -q, so that its figures mean nothing"));
         }
-        answer(measured, calibration, rest, () -> printDay(calibration, rest));
+        answer(measured, calibration, rest, from.toString(), () -> printDay(calibration, rest));
     }
 
     private void printDay(Calibration calibration, Profile rest) {
-        print(calibration, rest, from.toString());
         PrintWriter out = out();
         for (Constant constant : calibration.measured()) {
             out.println("# " + constant.key() + ": " + FigureText.constant(rest.get(constant)) + " ("
@@ -183,24 +201,5 @@ public final class CalibrateCommand extends ReportCommand {
                 .orElseThrow(() -> new IllegalStateException("the part probe of " + from
                         + " is not done, so its machine is not known; name it with --machine"));
         return new MachineReader(MatrixUnit.CLASSES).read(file);
-    }
-
-    private void print(Calibration calibration, Profile rest, String source) {
-        PrintWriter out = out();
-        out.println("# profile " + TerminalText.of(calibration.profile().name()) + ": "
-                + calibration.measured().size() + " constants from " + TerminalText.of(source) + ", the others from "
-                + TerminalText.of(rest.name()));
-        out.println("#");
-        TextTable table = new TextTable("constant", "value", "before", "measured");
-        calibration
-                .profile()
-                .constants()
-                .forEach((constant, value) -> table.row(
-                        constant.key(),
-                        FigureText.constant(value.value()),
-                        FigureText.constant(rest.get(constant)),
-                        calibration.measured().contains(constant) ? "yes" : "no"));
-        table.lines().forEach(out::println);
-        out.println("#");
     }
 }

@@ -7,6 +7,7 @@ import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.measured.ComparedSweeps;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.study.text.FigureText;
@@ -18,15 +19,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The page on the simulator: its model and its errors, and the tables of sweeps, rows and constants beside it. */
-final class SimulatorDocument {
-    private final List<ComparedSweep> comparisons;
-    private final List<String> leftOut;
-
-    SimulatorDocument(List<ComparedSweep> comparisons, List<String> leftOut) {
-        this.comparisons = List.copyOf(comparisons);
-        this.leftOut = List.copyOf(leftOut);
-    }
-
+record SimulatorDocument(ComparedSweeps compared) {
     /**
      * The whole page; lines end in a line feed.
      *
@@ -47,7 +40,9 @@ final class SimulatorDocument {
                         "sweeps",
                         sweeps,
                         "left-out",
-                        leftOut.isEmpty() ? "" : "\nNot compared: " + String.join("; ", leftOut) + ".\n",
+                        compared.leftOut().isEmpty()
+                                ? ""
+                                : "\nNot compared: " + String.join("; ", compared.leftOut()) + ".\n",
                         "rows",
                         rows,
                         "constants",
@@ -56,64 +51,65 @@ final class SimulatorDocument {
 
     /** The source and the calibration of every sweep, as CSV. */
     String sweeps() {
-        return lines(Stream.concat(
-                Stream.of("sweep,collective,devices,machine,devices_per_process,transport,source,calibration,remark"),
-                comparisons.stream().map(one -> sweep(one.setting()))));
+        return csv(
+                "sweep,collective,devices,machine,devices_per_process,transport,source,calibration,remark",
+                compared.sweeps().stream().map(one -> sweep(one.setting())));
     }
 
     /** The predicted times of device programs beside measured ones of NCCL, as CSV. */
     String programs() {
-        ProgramPredictions predictions = new ProgramPredictions();
-        comparisons.forEach(predictions::add);
-        return lines(Stream.concat(
-                Stream.of("sweep,size_bytes,nccl_us,algorithm,predicted_us,least_us,most_us,launches_us"),
-                predictions.rows().stream().map(Csv::line)));
+        return csv(
+                "sweep,size_bytes,nccl_us,algorithm,predicted_us,least_us,most_us,launches_us",
+                compared.sweeps().stream().flatMap(ProgramPredictions::rows));
     }
 
     /** Every row of every sweep, as CSV. */
     String rows() {
-        return lines(Stream.concat(
-                Stream.of("sweep,size_bytes,measured_us,simulated_us,error,bound_by"),
-                comparisons.stream()
-                        .map(ValidationReport::of)
-                        .flatMap(sweep -> sweep.rows().stream()
-                                .map(row -> Csv.line(List.of(
-                                        sweep.file(),
+        return csv(
+                "sweep,size_bytes,measured_us,simulated_us,error,bound_by",
+                compared.sweeps().stream()
+                        .flatMap(one -> one.compared().rows().stream()
+                                .map(row -> List.of(
+                                        one.setting().file(),
                                         Long.toString(row.bytes()),
                                         FigureText.us(row.measuredUs()),
-                                        FigureText.us(row.simulatedUs()),
+                                        FigureText.us(row.predicted().us()),
                                         FigureText.error(row.error()),
-                                        row.boundBy()))))));
+                                        ComparedSweep.boundBy(row)))));
     }
 
     /** The constants of every profile with their ranges and sources, as CSV. */
     String constants() {
-        return lines(Stream.concat(
-                Stream.of("profile,constant,value,low,high,source"),
-                Stream.concat(Profiles.all().stream(), comparisons.stream().map(ComparedSweep::profile))
+        return csv(
+                "profile,constant,value,low,high,source",
+                Stream.concat(
+                                Profiles.all().stream(),
+                                compared.sweeps().stream().map(ComparedSweep::profile))
                         .distinct()
-                        .flatMap(
-                                profile -> Arrays.stream(Constant.values()).map(constant -> line(profile, constant)))));
+                        .flatMap(profile ->
+                                Arrays.stream(Constant.values()).map(constant -> constant(profile, constant))));
     }
 
-    private static String line(Profile profile, Constant constant) {
+    private static List<String> constant(Profile profile, Constant constant) {
         Profile.Value value = Objects.requireNonNull(profile.constants().get(constant));
-        return Csv.line(List.of(
+        return List.of(
                 profile.name(),
                 constant.key(),
                 FigureText.constant(value.value()),
                 FigureText.constant(value.low()),
                 FigureText.constant(value.high()),
-                value.source()));
+                value.source());
     }
 
-    private static String lines(Stream<String> lines) {
-        return lines.map(line -> line + "\n").collect(Collectors.joining());
+    private static String csv(String columns, Stream<List<String>> rows) {
+        return Stream.concat(Stream.of(columns), rows.map(Csv::line))
+                .map(line -> line + "\n")
+                .collect(Collectors.joining());
     }
 
     private List<String> summary() {
         TextTable table = new TextTable("sweep", "devices", "profile", "rows", "median", "worst", "seen");
-        for (ComparedSweep one : comparisons) {
+        for (ComparedSweep one : compared.sweeps()) {
             SweepComparison large = one.large();
             table.row(
                     one.setting().file(),
@@ -127,8 +123,8 @@ final class SimulatorDocument {
         return table.markdown();
     }
 
-    private static String sweep(PublishedSweep sweep) {
-        return Csv.line(List.of(
+    private static List<String> sweep(PublishedSweep sweep) {
+        return List.of(
                 sweep.file(),
                 sweep.collective().label(),
                 Integer.toString(sweep.machine().size()),
@@ -140,6 +136,6 @@ final class SimulatorDocument {
                 },
                 sweep.source(),
                 sweep.seen().orElse("not seen"),
-                sweep.remark()));
+                sweep.remark());
     }
 }

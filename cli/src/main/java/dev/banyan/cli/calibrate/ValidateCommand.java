@@ -3,9 +3,10 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TextFile;
-import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.measured.ComparedSweeps;
+import dev.banyan.study.measured.ValidationReport;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -37,16 +38,16 @@ public final class ValidateCommand extends ReportCommand {
 
     @Override
     public void run() {
-        SweepOptions.Found found = sweeps.read(null);
-        List<ComparedSweep> comparisons = found.sweeps();
+        SweepOptions.Found found = sweeps.read(Optional.empty());
+        ComparedSweeps compared = found.compared();
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         if (report != null) {
-            write(new SimulatorDocument(comparisons, found.leftOut()), report.path());
+            write(new SimulatorDocument(compared), report.path());
         }
-        ValidationReport answer = ValidationReport.of(comparisons, found.leftOut());
-        print(found.context(), answer, () -> answer.print(out()));
+        ValidationReport answer = ValidationReport.of(compared);
+        print(found.context(), answer, () -> new ValidationTable(answer).print(out()));
     }
 
     private static void write(SimulatorDocument document, Path page) {

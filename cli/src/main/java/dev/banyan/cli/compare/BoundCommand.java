@@ -41,9 +41,7 @@ public final class BoundCommand extends Subcommand {
     public void run() {
         ChosenMachine chosen = machine.choose(2);
         int ranks = chosen.machine().size();
-        if (root < 0 || root >= ranks) {
-            throw wrong("--root is " + root + "; the ranks are 0.." + (ranks - 1));
-        }
+        require(root >= 0 && root < ranks, "--root is " + root + "; the ranks are 0.." + (ranks - 1));
         MachineBounds report = MachineBounds.of(chosen, relays.required(chosen), root);
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());

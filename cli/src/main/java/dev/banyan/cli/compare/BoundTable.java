@@ -9,18 +9,20 @@ import dev.banyan.study.machine.MachineBounds;
 import dev.banyan.study.machine.MachineBounds.Row;
 import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
+import java.util.List;
 
 /** Prints bounds for people. */
 record BoundTable(MachineBounds bounds) {
     void print(PrintWriter out, TableFormat format) {
         boolean several = bounds.rows().stream().anyMatch(row -> !row.beyond().isEmpty());
-        TextTable table = several
-                ? new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)", "counted")
-                : new TextTable("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)");
+        List<String> columns = List.of("collective", "root", "algbw\n(GB/s)", "busbw\n(GB/s)", "counted");
+        int shown = several ? columns.size() : columns.size() - 1;
+        TextTable table = new TextTable(columns.subList(0, shown));
         for (Row row : bounds.rows()) {
-            addLine(table, several, row, row.algbwGBs(), row.busbwGBs(), row.counted());
+            table.row(cells(row, row.algbwGBs(), row.busbwGBs(), row.counted()).subList(0, shown));
             for (Limit limit : row.beyond()) {
-                addLine(table, several, row, limit.algbwGBs(), limit.busbwGBs(), limit.counted());
+                table.row(cells(row, limit.algbwGBs(), limit.busbwGBs(), limit.counted())
+                        .subList(0, shown));
             }
         }
         boolean markdown = format == TableFormat.markdown;
@@ -54,13 +56,9 @@ record BoundTable(MachineBounds bounds) {
         }
     }
 
-    private static void addLine(TextTable table, boolean several, Row row, double algbw, double busbw, String counted) {
+    private static List<String> cells(Row row, double algbw, double busbw, String counted) {
         String root = row.root() == null ? "-" : row.root().toString();
-        if (several) {
-            table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw), counted);
-        } else {
-            table.row(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw));
-        }
+        return List.of(row.collective(), root, Numbers.plain(algbw), Numbers.plain(busbw), counted);
     }
 
     /** Returns what the limits depend on. */

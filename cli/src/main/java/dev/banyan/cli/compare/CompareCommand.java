@@ -117,9 +117,7 @@ public final class CompareCommand extends Subcommand {
     }
 
     private String text(Path file) {
-        if (!Files.exists(file)) {
-            throw wrong("--schedule: no file is called '" + file + "'");
-        }
+        require(Files.exists(file), "--schedule: no file is called '" + file + "'");
         try {
             return new String(BoundedInput.USUAL.bytes(file), StandardCharsets.UTF_8);
         } catch (UnreadableFileException e) {

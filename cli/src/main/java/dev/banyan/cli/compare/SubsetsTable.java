@@ -60,7 +60,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
         if (relays) {
             columns.addAll(List.of("relays gain\nmean (max)", "faster\nwith"));
         }
-        TextTable table = new TextTable(columns.toArray(String[]::new));
+        TextTable table = new TextTable(columns);
         for (SubsetSummary summary : report.sizes()) {
             table.row(cells(summary, String.valueOf(summary.size())));
         }
@@ -68,7 +68,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
         return table;
     }
 
-    private static String[] cells(SubsetSummary summary, String name) {
+    private static List<String> cells(SubsetSummary summary, String name) {
         Spread overNvlink = summary.ringsOverNvlink();
         List<String> cells = new ArrayList<>(List.of(
                 name,
@@ -90,7 +90,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
             cells.add(Numbers.format("%.2f (%.2f)", gain.mean(), gain.max()));
             cells.add(String.valueOf(summary.fasterWithRelays()));
         }
-        return cells.toArray(String[]::new);
+        return cells;
     }
 
     private TextTable sets() {
@@ -100,7 +100,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
         if (relays) {
             columns.addAll(List.of("with relays\n(GB/s)", "gain"));
         }
-        TextTable table = new TextTable(columns.toArray(String[]::new));
+        TextTable table = new TextTable(columns);
         for (SubsetRow row : report.subsets()) {
             List<String> cells = new ArrayList<>(List.of(
                     row.name(),
@@ -116,7 +116,7 @@ public record SubsetsTable(Subsets report, boolean listed) {
                 cells.add(decimals(withRelays));
                 cells.add(Numbers.format("%.2f", row.gain()));
             }
-            table.row(cells.toArray(String[]::new));
+            table.row(cells);
         }
         return table;
     }

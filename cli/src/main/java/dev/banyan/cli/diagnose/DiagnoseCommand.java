@@ -63,21 +63,22 @@ public final class DiagnoseCommand extends ReportCommand {
 
     @Override
     public void run() {
-        SweepOptions.Found found = sweeps.read(log == null ? null : NcclLogReader.read(log));
-        Optional<NcclLog> read =
-                found.sweeps().stream().flatMap(sweep -> sweep.log().stream()).findFirst();
+        SweepOptions.Found found = sweeps.read(Optional.ofNullable(log).map(NcclLogReader::read));
+        Optional<NcclLog> read = found.compared().sweeps().stream()
+                .flatMap(sweep -> sweep.log().stream())
+                .findFirst();
         found.own()
                 .ifPresent(
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         Execution execution = CudaBackendProvider.execution(Config.defaults());
         Report report = new Report(
-                found.sweeps().stream()
+                found.compared().sweeps().stream()
                         .map(sweep -> SweepDiagnosis.of(sweep, execution))
                         .toList(),
                 read.map(one -> LogDiagnosis.of(
                                 one, found.own().map(ChosenMachine::machine).orElse(null)))
                         .orElse(null),
-                found.leftOut());
+                found.compared().leftOut());
         print(found.context(), report, () -> print(report));
     }
 

@@ -1,6 +1,5 @@
 package dev.banyan.cli.export;
 
-import dev.banyan.cli.input.Converters;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
@@ -11,6 +10,10 @@ import dev.banyan.export.NcclLimits;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.export.ExportedText;
+import dev.banyan.study.export.MscclppExport;
+import dev.banyan.study.export.MscclppPlans;
+import dev.banyan.study.export.NcclExport;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ByteSize;
@@ -86,7 +89,7 @@ public final class ExportCommand extends Subcommand {
             names = {"-a", "--algorithm"},
             paramLabel = "NAME",
             description = "Of a plan for MSCCL++: single-tree, multi-tree, packing or ring.")
-    private MscclppExport.@Nullable Algorithm algorithm;
+    private @Nullable PlanAlgorithm algorithm;
 
     @Mixin
     private final VariantOptions variants = new VariantOptions();
@@ -113,12 +116,14 @@ public final class ExportCommand extends Subcommand {
                     + " ones.")
     private @Nullable Path folder;
 
-    /** Adds the converters of its options. */
-    public static void registerConverters(Converters converters) {
-        converters.add(
-                MscclppExport.Algorithm.class,
-                "algorithm",
-                Names.of(MscclppExport.Algorithm.values(), MscclppExport.Algorithm::label));
+    /** An algorithm that a plan for MSCCL++ can have. */
+    public record PlanAlgorithm(AlgorithmChoice choice) {
+        private static final List<AlgorithmChoice> CHOICES = List.of(
+                AlgorithmChoice.SINGLE_TREE, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.PACKING, AlgorithmChoice.RING);
+
+        public static PlanAlgorithm of(String name) {
+            return new PlanAlgorithm(Names.find("algorithm", Names.of(CHOICES, AlgorithmChoice::label), name));
+        }
     }
 
     @Override
@@ -174,43 +179,26 @@ public final class ExportCommand extends Subcommand {
             print(new ExportedText(plan.file(), List.of(), List.of(plan.remark())));
             return;
         }
-        Variants named = variants.of(AlgorithmChoice.scheduled());
-        MscclppExport small =
-                MscclppExport.of(chosen, named.of(AlgorithmChoice.SINGLE_TREE), carried, from, !outOfPlace);
-        MscclppExport large = large(chosen, named, carried, from);
-        List<MscclppExport> set = large.rate().compareTo(small.rate()) > 0 ? List.of(small, large) : List.of(small);
-        List<Long> sizes = set.size() == 1 ? List.of(0L) : List.of(0L, MscclppExport.crossover(small, large));
+        MscclppPlans set =
+                MscclppPlans.of(chosen, variants.of(AlgorithmChoice.scheduled()), carried, from, !outOfPlace);
+        remarkAside(null, set.leftOut());
         Path at = Objects.requireNonNull(folder);
-        for (MscclppExport plan : set) {
+        for (MscclppExport plan : set.plans()) {
             TextFile.write(
                     OutputFile.makingFolder(at.resolve(plan.algorithm() + ".json"))
                             .path(),
                     plan.file());
             out().println("# " + TerminalText.of(plan.remark()));
         }
-        TextFile.write(at.resolve("banyan_plans.py"), MscclppExport.selector(set, sizes));
+        TextFile.write(at.resolve("banyan_plans.py"), set.selector());
         out().println("# "
-                + TerminalText.of("wrote " + set.size() + " plans and banyan_plans.py to " + at
-                        + (set.size() == 1
+                + TerminalText.of("wrote " + set.plans().size() + " plans and banyan_plans.py to " + at
+                        + (set.plans().size() == 1
                                 ? ""
-                                : ", which takes the larger plan from " + new ByteSize(sizes.getLast()).label()
+                                : ", which takes the larger plan from "
+                                        + new ByteSize(set.leastBytes().getLast()).label()
                                         + " on and NCCL's own algorithms where none fits")
                         + "; call banyan_plans.register(rank) before init_process_group"));
-    }
-
-    /** Returns the fastest plan that the executor takes: where its limits exclude a packing, trees or a ring. */
-    private MscclppExport large(ChosenMachine chosen, Variants named, Collective carried, int from) {
-        MscclppExport best = null;
-        for (AlgorithmChoice candidate :
-                List.of(AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.RING)) {
-            try {
-                MscclppExport plan = MscclppExport.of(chosen, named.of(candidate), carried, from, !outOfPlace);
-                best = best == null || plan.rate().compareTo(best.rate()) > 0 ? plan : best;
-            } catch (IllegalArgumentException e) {
-                remarkAside(null, List.of(candidate.label() + " is left out: " + e.getMessage()));
-            }
-        }
-        return Objects.requireNonNull(best, "a ring has two operands");
     }
 
     private int mostChannels(int devices) {

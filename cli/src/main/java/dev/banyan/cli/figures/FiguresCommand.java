@@ -97,14 +97,10 @@ public final class FiguresCommand extends ReportCommand {
     }
 
     private Path folder() {
-        if (out.isBlank()) {
-            throw wrong("--output needs the name of a folder");
-        }
+        require(!out.isBlank(), "--output needs the name of a folder");
         try {
             Path folder = Path.of(out);
-            if (Files.exists(folder) && !Files.isDirectory(folder)) {
-                throw wrong("--output: " + folder + " is not a folder");
-            }
+            require(!Files.exists(folder) || Files.isDirectory(folder), "--output: " + folder + " is not a folder");
             Path made = Files.createDirectories(folder);
             // Before the work: whether pictures can be written.
             new PlotFile(made.resolve("in-flight.svg"));

@@ -148,12 +148,8 @@ public final class MachineOptions extends OptionGroup {
         if (first == null) {
             return devices;
         }
-        if (devices != null) {
-            throw wrong("-g and --devices exclude each other");
-        }
-        if (first < 1 || first > MOST_DEVICES) {
-            throw wrong("-g is " + first + "; it must be from 1 to " + MOST_DEVICES);
-        }
+        require(devices == null, "-g and --devices exclude each other");
+        require(first >= 1 && first <= MOST_DEVICES, "-g is " + first + "; it must be from 1 to " + MOST_DEVICES);
         return DeviceList.first(first);
     }
 
@@ -215,11 +211,9 @@ public final class MachineOptions extends OptionGroup {
         int[] named = devices.indices();
         ChosenMachine whole = whole(Math.max(least, named.length));
         if (whole.machine().size() < named.length) {
-            throw new ParameterException(
-                    command(),
-                    "--devices names " + named.length + " ranks, some on one GPU,"
-                            + " and " + whole.machine().name() + ", whose devices stand for them, has "
-                            + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
+            throw wrong("--devices names " + named.length + " ranks, some on one GPU,"
+                    + " and " + whole.machine().name() + ", whose devices stand for them, has "
+                    + whole.machine().size() + "; name a larger machine with --machine, e.g. dgx-2");
         }
         ChosenMachine chosen = whole.with(IntStream.range(0, named.length).toArray());
         return RankedGpus.of(chosen, named, busIds);
@@ -237,12 +231,8 @@ public final class MachineOptions extends OptionGroup {
         StatedSpeeds stated = stated();
         Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
         if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
-            throw new ParameterException(
-                    command(),
-                    "--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
-                            + (machine == null
-                                    ? "name one by --machine"
-                                    : "the preset " + machine + " knows its speeds"));
+            throw wrong("--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
+                    + (machine == null ? "name one by --machine" : "the preset " + machine + " knows its speeds"));
         }
         if (machine == null) {
             return here(least);
@@ -293,8 +283,7 @@ public final class MachineOptions extends OptionGroup {
         } catch (InvalidPathException e) {
             throw new ParameterException(command(), "'" + name + "' can be neither a preset nor a file's name", e);
         }
-        throw new ParameterException(
-                command(),
+        throw wrong(
                 FILE_NAME.matcher(name).find()
                         ? "no file is called '" + name + "', nor a preset; check the name and the current folder"
                         : "no preset and no file is called '" + name + "'"

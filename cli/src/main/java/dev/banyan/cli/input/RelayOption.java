@@ -7,7 +7,6 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** The option that names devices which take no part but may forward. */
 public final class RelayOption extends OptionGroup {
@@ -49,7 +48,7 @@ public final class RelayOption extends OptionGroup {
     /**
      * The relays of a group of devices; none where the option was not given, or no device is left for it.
      *
-     * @throws ParameterException if a relay is not in the machine, or takes part itself
+     * @throws picocli.CommandLine.ParameterException if a relay is not in the machine, or takes part itself
      */
     public int[] of(ChosenMachine chosen) {
         if (relays == null) {
@@ -70,12 +69,12 @@ public final class RelayOption extends OptionGroup {
         int[] indices = relays.list().indices();
         for (int relay : indices) {
             if (relay >= devices) {
-                throw refused("no device " + relay + " in " + chosen.whole().name() + "; its devices are 0.."
-                        + (devices - 1));
+                throw wrong("--relays: no device " + relay + " in "
+                        + chosen.whole().name() + "; its devices are 0.." + (devices - 1));
             }
             if (chosen.group().contains(relay)) {
-                throw refused("device " + relay + " takes part itself; name the devices that take part by --devices,"
-                        + " without it");
+                throw wrong("--relays: device " + relay
+                        + " takes part itself; name the devices that take part by --devices," + " without it");
             }
         }
         return indices;
@@ -84,18 +83,13 @@ public final class RelayOption extends OptionGroup {
     /**
      * The same, but an error where all others were asked for and no device is left for it.
      *
-     * @throws ParameterException also for that reason
+     * @throws picocli.CommandLine.ParameterException also for that reason
      */
     public int[] required(ChosenMachine chosen) {
         int[] found = of(chosen);
         if (relays != null && !relays.auto() && found.length == 0) {
-            throw new ParameterException(
-                    command(), "--relays others: every device takes part; name those that do by --devices");
+            throw wrong("--relays others: every device takes part; name those that do by --devices");
         }
         return found;
-    }
-
-    private ParameterException refused(String why) {
-        return wrong("--relays: " + why);
     }
 }

@@ -100,7 +100,7 @@ public abstract class Subcommand implements Runnable {
      */
     protected final void print(Enum<?> format, RunContext context, Object report, Runnable table) {
         switch (format.name()) {
-            case "json" -> Json.print(out(), answer(context, report));
+            case "json" -> out().println(answer(context, report).toPrettyString());
             case "csv" -> Csv.print(out(), answer(context, report).get("rows"));
             default -> table.run();
         }

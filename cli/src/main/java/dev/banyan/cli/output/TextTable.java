@@ -19,13 +19,14 @@ public final class TextTable {
      * @param columns headings, each with its unit after a line feed where it has one; the first column is
      *     aligned to the left, the others to the right
      */
+    public TextTable(List<String> columns) {
+        headings = columns.stream().map(column -> part(column, 0)).toList();
+        units = columns.stream().map(column -> part(column, 1)).toList();
+    }
+
+    /** Creates a table of the same kind. */
     public TextTable(String... columns) {
-        headings = IntStream.range(0, columns.length)
-                .mapToObj(i -> part(columns[i], 0))
-                .toList();
-        units = IntStream.range(0, columns.length)
-                .mapToObj(i -> part(columns[i], 1))
-                .toList();
+        this(List.of(columns));
     }
 
     private static String part(String column, int index) {
@@ -34,11 +35,16 @@ public final class TextTable {
     }
 
     /** Adds a row of as many cells as there are columns. */
-    public void row(String... cells) {
-        if (cells.length != headings.size()) {
-            throw new IllegalArgumentException(cells.length + " cells for " + headings.size() + " columns");
+    public void row(List<String> cells) {
+        if (cells.size() != headings.size()) {
+            throw new IllegalArgumentException(cells.size() + " cells for " + headings.size() + " columns");
         }
-        rows.add(List.of(cells));
+        rows.add(List.copyOf(cells));
+    }
+
+    /** Adds a row of the same kind. */
+    public void row(String... cells) {
+        row(List.of(cells));
     }
 
     /** Adds a row that has no figures but says why. */

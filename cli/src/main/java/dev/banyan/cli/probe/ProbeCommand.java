@@ -6,9 +6,12 @@ import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextFile;
-import dev.banyan.cli.topo.TopoReport;
+import dev.banyan.cli.topo.TopoTable;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.peer.PeerMeter;
+import dev.banyan.gpuday.pairs.MeasuredLinks;
+import dev.banyan.gpuday.pairs.PeerChecks;
+import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
@@ -124,11 +127,12 @@ public final class ProbeCommand extends ReportCommand {
         LinkMatrix links = LinkMatrix.of(machine);
         remarks.addAll(links.warnings());
         TopoReport report = TopoReport.of(machine, links, remarks);
+        TopoTable table = new TopoTable(machine, report);
         Object answer = measured == null ? report : new Measured(measured.rows(), report.warnings());
         print(RunContext.of(machine), answer, () -> {
             remark(measure ? null : found.remark(), report.warnings());
             if (!measure) {
-                report.printTable(out);
+                table.print(out);
             }
         });
     }

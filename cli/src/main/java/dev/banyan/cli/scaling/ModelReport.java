@@ -107,7 +107,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
     private TextTable changed() {
         List<String> header = new ArrayList<>(List.of("GPUs"));
         variants.forEach(curves -> header.add(curves.label()));
-        TextTable table = new TextTable(header.toArray(String[]::new));
+        TextTable table = new TextTable(header);
         for (int i = 0; i < main.points().size(); i++) {
             ScalePoint same = main.points().get(i);
             if (same.gpus() >= VARIANTS_FROM_GPUS) {
@@ -118,7 +118,7 @@ record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves
                             .map(design -> ms(point.stepUs(design)))
                             .collect(Collectors.joining(" / ")));
                 }
-                table.row(cells.toArray(String[]::new));
+                table.row(cells);
             }
         }
         return table;

@@ -124,7 +124,8 @@ public final class ScalingCommand extends ReportCommand {
         List<Workload> wanted = workloads();
         List<ComputeRate> rates = wanted.stream().map(this::rate).toList();
         OutputFile file = OutputFile.makingFolder(page);
-        PlotFile picture = new PlotFile(page.resolveSibling(name(page, ".svg")));
+        String pictureName = name(page);
+        PlotFile picture = new PlotFile(page.resolveSibling(pictureName));
         List<ModelReport> models = new ArrayList<>();
         try (Progress progress = Progress.start("scaling", wanted.size(), err())) {
             for (int i = 0; i < rates.size(); i++) {
@@ -134,33 +135,32 @@ public final class ScalingCommand extends ReportCommand {
         }
         ScalingPage scaling = new ScalingPage(setup, models, arguments());
         picture.write(scaling.picture());
-        TextFile.write(file.path(), scaling.text(name(page, ".svg")));
+        TextFile.write(file.path(), scaling.text(pictureName));
         print(
                 RunContext.of(machine).with(Profiles.of(machine).name()),
                 List.of(
                         new WrittenFile(page.toString(), "page"),
-                        new WrittenFile(page.resolveSibling(name(page, ".svg")).toString(), "picture")),
-                () -> out().println("wrote " + page + " and its picture " + name(page, ".svg")));
+                        new WrittenFile(picture.path().toString(), "picture")),
+                () -> out().println("wrote " + page + " and its picture " + pictureName));
     }
 
     private Path page() {
         try {
             Path page = Path.of(out);
-            if (!out.endsWith(SUFFIX) || page.getFileName() == null) {
-                throw wrong("--output: a page's name ends in .md, not '" + out + "'");
-            }
-            if (Files.isDirectory(page)) {
-                throw wrong("--output: " + page + " is a folder; name a file");
-            }
+            require(
+                    out.endsWith(SUFFIX) && page.getFileName() != null,
+                    "--output: a page's name ends in .md, not '" + out + "'");
+            require(!Files.isDirectory(page), "--output: " + page + " is a folder; name a file");
             return page;
         } catch (InvalidPathException e) {
             throw wrong("--output: '" + out + "' can't be a file's name");
         }
     }
 
-    private static String name(Path page, String suffix) {
+    /** Returns the name of the picture beside a page. */
+    private static String name(Path page) {
         String name = String.valueOf(page.getFileName());
-        return name.substring(0, name.length() - SUFFIX.length()) + suffix;
+        return name.substring(0, name.length() - SUFFIX.length()) + ".svg";
     }
 
     private Setup setup() {
@@ -184,17 +184,13 @@ public final class ScalingCommand extends ReportCommand {
     }
 
     private ComputeRate rate(Workload workload) {
-        if (batch < 1) {
-            throw wrong("--batch is " + batch + "; it must be at least 1");
-        }
+        require(batch >= 1, "--batch is " + batch + "; it must be at least 1");
         Double given = rate;
         if (given != null) {
-            if (!(given > 0) || given > 1e9) {
-                throw wrong("--images-per-second is " + given + "; it must be above 0 and at most 1000000000");
-            }
-            if (workloads().size() > 1) {
-                throw wrong("--images-per-second is of one model; name it with --workload");
-            }
+            require(
+                    given > 0 && given <= 1e9,
+                    "--images-per-second is " + given + "; it must be above 0 and at most 1000000000");
+            require(workloads().size() <= 1, "--images-per-second is of one model; name it with --workload");
             return new ComputeRate("", workload.name(), batch, given, "option --images-per-second");
         }
         return ComputeRate.of(machine, workload.name(), batch)

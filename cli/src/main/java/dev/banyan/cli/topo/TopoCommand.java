@@ -5,6 +5,7 @@ import dev.banyan.cli.output.OutputFormat;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.text.Names;
 import dev.banyan.topology.format.MachineWriter;
 import java.util.function.UnaryOperator;
@@ -50,9 +51,7 @@ public final class TopoCommand extends Subcommand {
 
     @Override
     public void run() {
-        if (form != null && format != null) {
-            throw wrong("--write and --format exclude each other");
-        }
+        require(form == null || format == null, "--write and --format exclude each other");
         ChosenMachine chosen = machine.choose(0);
         if (form != null) {
             out().print(MachineWriter.write(chosen.machine(), form.name()));
@@ -61,7 +60,7 @@ public final class TopoCommand extends Subcommand {
         TopoReport report = TopoReport.of(chosen.machine(), chosen.links(), chosen.warnings());
         print(format == null ? OutputFormat.table : format, RunContext.of(chosen.machine()), report, () -> {
             remark(chosen.remark(), report.warnings());
-            report.printTable(out());
+            new TopoTable(chosen.machine(), report).print(out());
         });
     }
 }

@@ -1,6 +1,5 @@
 package dev.banyan.cli.trace;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.internal.replay.Replayed;
@@ -11,8 +10,6 @@ import java.util.List;
 /**
  * The report of {@code banyan trace replay}, in the order of its JSON. Times are in us.
  *
- * @param machine the machine's name
- * @param profile the simulator's constants
  * @param messages messages that were simulated
  * @param iterations iterations
  * @param serversApart whether servers had devices of their own
@@ -21,18 +18,14 @@ import java.util.List;
  * @param keys times from push to value
  */
 record ReplayReport(
-        @JsonIgnore String machine,
-        @JsonIgnore String profile,
         int messages,
         int iterations,
         boolean serversApart,
         double tracedUs,
         double predictedUs,
         @JsonProperty("rows") List<Replayed.KeyTime> keys) {
-    static ReplayReport of(String machine, String profile, Replayed replayed) {
+    static ReplayReport of(Replayed replayed) {
         return new ReplayReport(
-                machine,
-                profile,
                 replayed.messages(),
                 replayed.iterations(),
                 replayed.serversApart(),
@@ -41,9 +34,10 @@ record ReplayReport(
                 replayed.keys());
     }
 
-    void print(PrintWriter out) {
+    /** @param where the machine, and the constants of its simulator */
+    void print(PrintWriter out, String where) {
         out.println("# " + Numbers.count(messages, "message") + " of " + Numbers.count(iterations, "iteration") + " on "
-                + machine + ", profile " + profile + ", servers on "
+                + where + ", servers on "
                 + (serversApart ? "devices of their own" : "workers' devices"));
         TextTable table = new TextTable("key", "traced\nus", "predicted\nus", "ratio");
         for (Replayed.KeyTime key : keys) {
@@ -53,12 +47,11 @@ record ReplayReport(
         table.lines().forEach(out::println);
     }
 
-    private static String[] cells(String name, double traced, double predicted) {
-        return new String[] {
-            name,
-            Numbers.format("%.1f", traced),
-            Numbers.format("%.1f", predicted),
-            traced > 0 ? Numbers.format("%.3f", predicted / traced) : "-"
-        };
+    private static List<String> cells(String name, double traced, double predicted) {
+        return List.of(
+                name,
+                Numbers.format("%.1f", traced),
+                Numbers.format("%.1f", predicted),
+                traced > 0 ? Numbers.format("%.3f", predicted / traced) : "-");
     }
 }

@@ -9,7 +9,6 @@ import dev.banyan.dlc.internal.statistics.DlcStatistics.Spread;
 import dev.banyan.dlc.internal.statistics.Overhead;
 import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -159,12 +158,14 @@ record StatsReport(
         times.lines().forEach(out::println);
     }
 
-    private static String[] cells(String name, String key, Spread spread) {
-        List<String> cells = new ArrayList<>(List.of(name, key, Long.toString(spread.count())));
-        cells.add(Numbers.format("%.1f", spread.mean()));
-        cells.add(Long.toString(spread.min()));
-        cells.add(Long.toString(spread.max()));
-        return cells.toArray(String[]::new);
+    private static List<String> cells(String name, String key, Spread spread) {
+        return List.of(
+                name,
+                key,
+                Long.toString(spread.count()),
+                Numbers.format("%.1f", spread.mean()),
+                Long.toString(spread.min()),
+                Long.toString(spread.max()));
     }
 
     private static String megabytes(double bytes) {

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** The files that a command reads: one for each node of a run. */
@@ -30,23 +29,19 @@ final class TraceFiles extends OptionGroup {
     /**
      * Reads them.
      *
-     * @throws ParameterException if one is not there, or two are of the same node
+     * @throws picocli.CommandLine.ParameterException if one is not there, or two are of the same node
      */
     DlcRun read() {
         List<DlcTrace> traces = new ArrayList<>();
         Map<String, Path> nodes = new HashMap<>();
         for (Path file : files) {
-            if (!Files.exists(file)) {
-                throw wrong("no file is called '" + file + "'");
-            }
+            require(Files.exists(file), "no file is called '" + file + "'");
             DlcTrace trace = read(file);
             trace.recorder().ifPresent(recorder -> {
                 Path other = nodes.putIfAbsent(recorder, file);
                 if (other != null) {
-                    throw new ParameterException(
-                            command(),
-                            other + " and " + file + " are both of " + recorder
-                                    + "; name one file for each node of one run");
+                    throw wrong(other + " and " + file + " are both of " + recorder
+                            + "; name one file for each node of one run");
                 }
             });
             traces.add(trace);

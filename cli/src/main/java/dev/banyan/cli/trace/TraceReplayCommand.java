@@ -55,13 +55,11 @@ final class TraceReplayCommand extends ReportCommand {
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
         Simulator simulator = new Simulator(chosen.allLinks(), List.of(), constants);
         ReplayReport report = ReplayReport.of(
-                chosen.machine().name(),
-                constants.name(),
                 DlcReplay.run(traced, simulator, chosen.machine().size()));
         RunContext context = RunContext.of(chosen.machine(), Platform.simulated(Execution.CHUNKS), constants.name());
         print(context, report, () -> {
             remark(chosen.remark(), chosen.warnings());
-            report.print(out());
+            report.print(out(), chosen.machine().name() + ", profile " + constants.name());
         });
     }
 }

@@ -1,6 +1,5 @@
 package dev.banyan.cli.trace;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.FreeMemory;
@@ -25,6 +24,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.Workload;
+import dev.banyan.topology.Machine;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -37,7 +37,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -118,8 +117,6 @@ final class TraceRunCommand extends ReportCommand {
      */
     private record Report(
             String workload,
-            @JsonIgnore String machine,
-            @JsonIgnore int devices,
             String kvstore,
             int keys,
             int iterations,
@@ -179,10 +176,7 @@ final class TraceRunCommand extends ReportCommand {
         TraceRecorder recorder = new TraceRecorder(ranks, hostname());
         List<Double> stepMs = new ArrayList<>();
         try (Communicator communicator = Communicator.create(chosen.machine(), config, devices);
-                KVStore kvstore = KVStore.builder(communicator)
-                        .type(store)
-                        .optimizer(Optimizer.sgd(0.01))
-                        .open()) {
+                KVStore kvstore = open(communicator)) {
             warmUp(played, communicator);
             kvstore.setListener(recorder);
             BackwardPass pass = pass(played, communicator, kvstore);
@@ -192,9 +186,9 @@ final class TraceRunCommand extends ReportCommand {
                 stepMs.add(pass.step(compute) / 1e6);
             }
         }
-        Report report = write(recorder, steps, played, chosen, stepMs);
+        Report report = write(recorder, steps, played, stepMs);
         RunContext context = RunContext.of(chosen.machine(), devices.platform(), null);
-        print(context, report, () -> print(report, out()));
+        print(context, report, () -> print(report, chosen.machine()));
     }
 
     private void refuseNonsense() {
@@ -222,12 +216,16 @@ final class TraceRunCommand extends ReportCommand {
         }
     }
 
-    /** Makes the plans, so that no iteration has to, and lets the code be compiled. */
-    private void warmUp(Workload played, Communicator communicator) {
-        try (KVStore another = KVStore.builder(communicator)
+    private KVStore open(Communicator communicator) {
+        return KVStore.builder(communicator)
                 .type(store)
                 .optimizer(Optimizer.sgd(0.01))
-                .open()) {
+                .open();
+    }
+
+    /** Makes the plans, so that no iteration has to, and lets the code be compiled. */
+    private void warmUp(Workload played, Communicator communicator) {
+        try (KVStore another = open(communicator)) {
             BackwardPass pass = pass(played, communicator, another);
             for (int i = 0; i < WARMUPS; i++) {
                 pass.step(Duration.ZERO);
@@ -251,12 +249,7 @@ final class TraceRunCommand extends ReportCommand {
         return new BackwardPass(kvstore, keys, gradients);
     }
 
-    private Report write(
-            TraceRecorder recorder,
-            @Nullable HostTimeline steps,
-            Workload played,
-            ChosenMachine chosen,
-            List<Double> stepMs) {
+    private Report write(TraceRecorder recorder, @Nullable HostTimeline steps, Workload played, List<Double> stepMs) {
         try {
             List<Path> files = recorder.write(out);
             if (steps != null && timeline != null) {
@@ -264,8 +257,6 @@ final class TraceRunCommand extends ReportCommand {
             }
             return new Report(
                     played.name(),
-                    chosen.machine().name(),
-                    chosen.machine().size(),
                     store.label(),
                     played.keys(),
                     iterations,
@@ -280,21 +271,20 @@ final class TraceRunCommand extends ReportCommand {
         }
     }
 
-    private void print(Report report, PrintWriter to) {
-        to.printf(
-                Locale.ROOT,
-                "# %s, %s, %s on %s of %s, kvstore %s, gradients over %.1f ms%n",
+    private void print(Report report, Machine on) {
+        PrintWriter to = out();
+        to.println(Numbers.format(
+                "# %s, %s, %s on %s of %s, kvstore %s, gradients over %.1f ms",
                 report.workload,
                 Numbers.count(report.keys, "key"),
                 Numbers.count(report.iterations, "iteration"),
-                Numbers.count(report.devices, "device"),
-                report.machine,
+                Numbers.count(on.size(), "device"),
+                on.name(),
                 report.kvstore,
-                report.computeMs);
-        to.printf(
-                Locale.ROOT,
-                "# an iteration took %.3f ms on average%n",
-                report.steps.stream().mapToDouble(Step::timeMs).average().orElse(0));
+                report.computeMs));
+        to.println(Numbers.format(
+                "# an iteration took %.3f ms on average",
+                report.steps.stream().mapToDouble(Step::timeMs).average().orElse(0)));
         to.println("# " + Numbers.count(report.records, "record") + " in " + Numbers.count(report.files.size(), "file")
                 + "; see banyan trace stats:");
         report.files.forEach(to::println);

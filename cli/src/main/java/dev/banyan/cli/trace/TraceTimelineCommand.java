@@ -48,9 +48,7 @@ final class TraceTimelineCommand extends Subcommand {
     @Override
     public void run() {
         for (Path file : files) {
-            if (!Files.isRegularFile(file)) {
-                throw wrong("no file is called '" + file + "'");
-            }
+            require(Files.isRegularFile(file), "no file is called '" + file + "'");
         }
         List<Recording> recordings = files.stream().map(Recording::read).toList();
         RecordedTimeline timeline = new RecordedTimeline(recordings);

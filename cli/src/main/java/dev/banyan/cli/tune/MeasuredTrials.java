@@ -1,11 +1,13 @@
 package dev.banyan.cli.tune;
 
+import dev.banyan.cli.bench.call.Call;
+import dev.banyan.cli.bench.call.DeviceCalls;
 import dev.banyan.cli.bench.call.Repeats;
+import dev.banyan.cli.bench.rank.CudaSite;
 import dev.banyan.cli.bench.rank.RankMemory;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.SizeRules;
@@ -15,7 +17,6 @@ import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.tune.Trials;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,10 +31,9 @@ final class MeasuredTrials implements Trials {
     private static final double NOISE = 1.02;
 
     private final RankSite site;
-    private final Collective collective;
-    private final int root;
+    private final Call call;
     private final Arena arena = Arena.ofShared();
-    private final RankMemory memory;
+    private final DeviceCalls calls;
     private final @Nullable String ncclRefusal;
     private final List<AlgorithmChoice> algorithms;
     private final Map<AlgorithmConfig, Communicator> communicators = new HashMap<>();
@@ -47,17 +47,16 @@ final class MeasuredTrials implements Trials {
      */
     MeasuredTrials(RankSite site, Collective collective, int root, long mostBytes) {
         this.site = site;
-        this.collective = collective;
-        this.root = root;
-        NcclRequest usual = new NcclRequest(collective, root, 1, DataType.F32, ReduceOp.SUM, true);
-        ncclRefusal = site.refusal(usual);
+        call = new Call(collective, DataType.F32, ReduceOp.SUM, root, site.ranks());
+        ncclRefusal = site.refusal(call.ncclRequest(1, true));
         algorithms = ncclRefusal != null
                 ? AlgorithmChoice.scheduled()
                 : Stream.concat(AlgorithmChoice.scheduled().stream(), Stream.of(AlgorithmChoice.NCCL))
                         .toList();
-        memory = site.allocate(arena, mostBytes);
+        RankMemory memory = site.allocate(arena, mostBytes);
         memory.host().forEach(buffer -> buffer.fill((byte) 0));
         memory.send();
+        calls = new DeviceCalls(memory, memory, 0);
     }
 
     @Override
@@ -65,10 +64,12 @@ final class MeasuredTrials implements Trials {
         return algorithms;
     }
 
-    /** Why NCCL is not among the algorithms; null if it is. */
-    @Nullable
-    String ncclRefusal() {
-        return ncclRefusal;
+    @Override
+    public List<String> remarks() {
+        String noise = "the choice of the size before is kept where it is at most 2% slower, which may be noise";
+        return site instanceof CudaSite && ncclRefusal != null
+                ? List.of(noise, "nccl is not tried: " + ncclRefusal)
+                : List.of(noise);
     }
 
     /** Returns the backend's own chunk length, and some fixed lengths below the size. */
@@ -106,14 +107,9 @@ final class MeasuredTrials implements Trials {
     private double measure(Trial trial) {
         Communicator communicator =
                 communicators.computeIfAbsent(trial.choice(), choice -> site.open(SizeRules.always(choice)));
-        long one = Math.max(collective.inputElements(1, site.ranks()), collective.outputElements(1, site.ranks()));
-        long count = Math.max(1, trial.bytes() / DataType.F32.bytes() / one);
-        List<MemorySegment> used = memory.buffers().stream()
-                .map(buffer -> buffer.asSlice(0, count * one * DataType.F32.bytes()))
-                .toList();
-        CollectiveCall call = CollectiveCall.of(collective, root, count, DataType.F32, ReduceOp.SUM, used);
-        communicator.prepare(call);
-        return Repeats.medianUs(() -> communicator.run(call));
+        CollectiveCall timed = calls.together(call, call.countFor(trial.bytes()), 0);
+        communicator.prepare(timed);
+        return Repeats.medianUs(() -> communicator.run(timed));
     }
 
     @Override

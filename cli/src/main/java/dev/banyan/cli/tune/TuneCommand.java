@@ -1,21 +1,17 @@
 package dev.banyan.cli.tune;
 
-import dev.banyan.cli.bench.Sizes;
 import dev.banyan.cli.bench.rank.BackendOption;
 import dev.banyan.cli.bench.rank.CudaSite;
-import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
 import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
-import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
@@ -31,18 +27,16 @@ import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
-import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Sizes;
 import dev.banyan.study.tune.IterationTimes;
 import dev.banyan.study.tune.SimulatedTrials;
 import dev.banyan.study.tune.Trials;
 import dev.banyan.study.tune.Tuner;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -165,21 +159,9 @@ public final class TuneCommand extends ReportCommand {
             predict(machine.choose(2), workload, most, named);
             return;
         }
-        switch (backend.choose(machine)) {
-            case HOST -> {
-                ChosenMachine chosen = machine.choose(2);
-                try (RankSite site = new HostSite(chosen.machine())) {
-                    measure(chosen, site, most, named);
-                }
-            }
-            case CUDA -> {
-                RankedGpus ranked = machine.chooseGpus(2);
-                ChosenMachine chosen = ranked.chosen();
-                Config config = Config.load().without(List.of(Config.TUNING));
-                try (RankSite site = new CudaSite(chosen.machine(), chosen.whole(), ranked.ordinals(), config)) {
-                    measure(chosen, site, most, named);
-                }
-            }
+        Config config = Config.load().without(List.of(Config.TUNING));
+        try (RankSite site = backend.open(machine, 2, config)) {
+            measure(site, most, named);
         }
     }
 
@@ -194,20 +176,8 @@ public final class TuneCommand extends ReportCommand {
         RangedCosts ranged = new RangedCosts(
                 group, profile == null ? Profiles.of(group) : profile, CudaBackendProvider.execution(config));
         SimulatedCosts costs = ranged.usual();
-        Planner planner = new Planner(group, config, costs, costs.platform());
-        Tuner tuner;
-        SimulatedNccl nccl = null;
-        String remark;
-        try {
-            nccl = SimulatedNccl.compared(group, costs.profile());
-            remark = nccl.remark();
-        } catch (IllegalArgumentException e) {
-            remark = "nccl: " + e.getMessage();
-        }
-        try (Trials trials = new SimulatedTrials(planner, ranged, collective, root(), group.size(), nccl)) {
-            tuner = tune(trials, named, most, FACTOR);
-        }
-        Tuning tuning = Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules()));
+        Trials trials = new SimulatedTrials(group, config, ranged, collective, root());
+        Tuner tuner = tune(trials, named, most, FACTOR);
         IterationTimes times = workload == null
                 ? null
                 : new IterationTimes(group, costs, workload, variants.of(AlgorithmChoice.scheduled()));
@@ -217,36 +187,31 @@ public final class TuneCommand extends ReportCommand {
                 true,
                 costs.profile(),
                 new TuneReport(
-                        tuning,
+                        Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules())),
                         group.size(),
                         collective,
                         "predicted with profile " + costs.profile().name(),
-                        List.of(remark),
+                        trials.remarks(),
                         tuner.sizes(),
                         workload,
                         times == null ? List.of() : times.ways(tuner.rules()),
                         times == null ? null : times.bestBound()));
     }
 
-    private void measure(ChosenMachine chosen, RankSite site, long most, Variants named) {
+    private void measure(RankSite site, long most, Variants named) {
         Tuner tuner;
         List<String> remarks;
-        try (MeasuredTrials trials = new MeasuredTrials(site, collective, root(), most)) {
-            remarks = new ArrayList<>(
-                    List.of("the choice of the size before is kept where it is at most 2% slower, which may be noise"));
-            if (site instanceof CudaSite && trials.ncclRefusal() != null) {
-                remarks.add("nccl is not tried: " + trials.ncclRefusal());
-            }
+        try (Trials trials = new MeasuredTrials(site, collective, root(), most)) {
             tuner = tune(trials, named, most, FACTOR_MEASURED);
+            remarks = trials.remarks();
         }
-        Tuning tuning = Tuning.of(site.platform(), chosen.machine(), Map.of(collective, tuner.rules()));
         report(
-                chosen,
+                site.chosen(),
                 site.place(),
                 site instanceof CudaSite,
                 null,
                 new TuneReport(
-                        tuning,
+                        Tuning.of(site.platform(), site.machine(), Map.of(collective, tuner.rules())),
                         site.ranks(),
                         collective,
                         site.devices(),
@@ -306,8 +271,7 @@ public final class TuneCommand extends ReportCommand {
                     bound,
                     us));
         }
-        PrintWriter err = err();
-        chosen.warnings().forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
+        remarkAside(null, chosen.warnings());
         print(
                 RunContext.of(
                         chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name()),

@@ -58,7 +58,7 @@ record TuneReport(
         List<String> columns = new ArrayList<>(List.of("size", "choice", "time\n(us)", "algbw\n(GB/s)"));
         List<AlgorithmChoice> shown = List.copyOf(sizes.getFirst().best().keySet());
         shown.forEach(algorithm -> columns.add(algorithm.label() + "\n(us)"));
-        TextTable table = new TextTable(columns.toArray(String[]::new));
+        TextTable table = new TextTable(columns);
         for (Tuner.Found found : sizes) {
             List<String> row = new ArrayList<>(List.of(
                     new ByteSize(found.bytes()).label(),
@@ -66,7 +66,7 @@ record TuneReport(
                     us(found.us()),
                     Numbers.format("%.2f", found.bytes() / found.us() / 1e3)));
             shown.forEach(algorithm -> row.add(us(found.tried(algorithm).us())));
-            table.row(row.toArray(String[]::new));
+            table.row(row);
         }
         lines.addAll(table.lines());
         if (bound != null && workload != null) {

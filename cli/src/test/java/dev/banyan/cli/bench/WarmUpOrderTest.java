@@ -3,7 +3,6 @@ package dev.banyan.cli.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cli.bench.call.Call;
-import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.bench.call.Repeats;
 import dev.banyan.cli.bench.rank.HostSite;
 import dev.banyan.cli.bench.rank.RankMemory;
@@ -16,7 +15,9 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Machine;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -30,14 +31,14 @@ import org.junit.jupiter.api.Test;
 class WarmUpOrderTest {
     private final StringWriter printed = new StringWriter();
     private final List<String> opened = new ArrayList<>();
-    private final RankSite site =
-            new Recording(new HostSite(Machine.preset("p3.8xlarge").subset(0, 1)), opened);
+    private final RankSite site = new Recording(
+            new HostSite(ChosenMachine.whole(Machine.preset("p3.8xlarge").subset(0, 1), null)), opened);
 
     /** A site in host memory that keeps what it prepares, and runs stars in place of NCCL. */
     private record Recording(RankSite site, List<String> opened) implements RankSite {
         @Override
-        public Machine machine() {
-            return site.machine();
+        public ChosenMachine chosen() {
+            return site.chosen();
         }
 
         @Override
@@ -98,7 +99,7 @@ class WarmUpOrderTest {
     private void run(String... algorithms) {
         PrintWriter out = new PrintWriter(printed);
         Sweep sweep = new Sweep(
-                new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 2),
+                new Call(Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, -1, 2),
                 List.of(16L),
                 Stream.of(algorithms).map(AlgorithmConfig::parse).toList());
         Reporter reporter = new Reporter(out, out, false, null, (context, rows) -> {});

@@ -4,12 +4,9 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.RangedCosts.TimeRange;
-import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.topology.Machine;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The times that NCCL should take by its model, beside those of the algorithms.
@@ -25,19 +22,9 @@ record NcclCurve(List<Curve> curves, String note) {
         } catch (IllegalArgumentException e) {
             return new NcclCurve(List.of(), "there is no curve of nccl: " + e.getMessage());
         }
-        List<Curve.Point> points =
-                PageStudy.sizes().stream().map(bytes -> point(nccl, bytes)).toList();
+        List<Curve.Point> points = PageStudy.sizes().stream()
+                .map(bytes -> PredictedCurves.point(bytes, nccl.call(Collective.ALL_REDUCE, bytes)))
+                .toList();
         return new NcclCurve(List.of(new Curve(AlgorithmChoice.NCCL.label(), false, points)), nccl.remark());
-    }
-
-    private static Curve.Point point(SimulatedNccl nccl, long bytes) {
-        NcclRings.Timing timing = nccl.time(Collective.ALL_REDUCE, bytes);
-        Optional<TimeRange> range = nccl.range(timing, bytes);
-        return new Curve.Point(
-                bytes,
-                timing.us(),
-                range.map(TimeRange::leastUs).orElse(null),
-                range.map(TimeRange::mostUs).orElse(null),
-                SimulatedNccl.choice(timing));
     }
 }

@@ -8,10 +8,11 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.text.ChoiceText;
+import dev.banyan.study.text.Sizes;
+import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.topology.Machine;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Predicts the time of a call over its size, with the range that comes from constants that nobody measured. */
 final class PredictedCurves {
@@ -36,20 +37,26 @@ final class PredictedCurves {
 
     /** Returns the sizes of calls in bytes, ascending. */
     static List<Long> sizes() {
-        return Stream.iterate(LEAST_BYTES, bytes -> bytes <= MOST_BYTES, bytes -> FACTOR * bytes)
-                .toList();
+        return Sizes.byFactor(LEAST_BYTES, MOST_BYTES, FACTOR);
     }
 
     private Curve.Point point(AlgorithmConfig algorithm, long bytes) {
         long elements = bytes / Calls.ELEMENT_BYTES;
         AlgorithmConfig choice = calls.choose(algorithm, elements);
         double us = calls.predictedUs(choice, elements);
-        Optional<TimeRange> range = choice.cuts() ? Optional.empty() : costs.range(calls.plan(choice, elements));
+        TimeRange range =
+                choice.cuts() ? null : costs.range(calls.plan(choice, elements)).orElse(null);
+        return point(bytes, new PredictedCall(us, ChoiceText.of(choice), range));
+    }
+
+    /** Returns a call as a point of a curve. */
+    static Curve.Point point(long bytes, PredictedCall call) {
+        Optional<TimeRange> range = Optional.ofNullable(call.range());
         return new Curve.Point(
                 bytes,
-                us,
+                call.us(),
                 range.map(TimeRange::leastUs).orElse(null),
                 range.map(TimeRange::mostUs).orElse(null),
-                ChoiceText.of(choice));
+                call.choice());
     }
 }

@@ -4,6 +4,7 @@ import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -15,12 +16,12 @@ import java.util.stream.IntStream;
  * The kind of call that is measured, whatever its size.
  *
  * @param collective the collective
- * @param element type of the elements
+ * @param type type of the elements
  * @param op operation; without meaning where the collective only copies
  * @param root the root, or -1 where the collective has none
  * @param ranks number of ranks
  */
-public record Call(Collective collective, ElementType element, ReduceOp op, int root, int ranks) {
+public record Call(Collective collective, DataType type, ReduceOp op, int root, int ranks) {
     /** Returns whether a rank has an input. */
     boolean hasInput(int rank) {
         return collective != Collective.BROADCAST || rank == root;
@@ -33,12 +34,12 @@ public record Call(Collective collective, ElementType element, ReduceOp op, int 
 
     /** Bytes of a rank's input, where it has one. */
     long inputBytes(long count) {
-        return collective.inputElements(count, ranks) * element.type().bytes();
+        return collective.inputElements(count, ranks) * type.bytes();
     }
 
     /** Bytes of a rank's output, where it has one. */
     long outputBytes(long count) {
-        return collective.outputElements(count, ranks) * element.type().bytes();
+        return collective.outputElements(count, ranks) * type.bytes();
     }
 
     /** Size as nccl-tests mean it: bytes of the larger of a rank's buffers. */
@@ -57,14 +58,13 @@ public record Call(Collective collective, ElementType element, ReduceOp op, int 
      * @param firstRank the rank of the first buffers; the others follow
      */
     CollectiveCall outOfPlace(int firstRank, long count, MemorySegment[] inputs, MemorySegment[] outputs) {
-        return CollectiveCall.of(
-                        collective, root, count, element.type(), op, only(i -> hasInput(firstRank + i), inputs))
+        return CollectiveCall.of(collective, root, count, type, op, only(i -> hasInput(firstRank + i), inputs))
                 .into(only(i -> hasOutput(firstRank + i), outputs));
     }
 
     /** The call on given buffers, one per rank, that are inputs and outputs. */
     CollectiveCall inPlace(long count, MemorySegment[] buffers) {
-        return CollectiveCall.of(collective, root, count, element.type(), op, List.of(buffers));
+        return CollectiveCall.of(collective, root, count, type, op, List.of(buffers));
     }
 
     private static List<MemorySegment> only(IntPredicate wanted, MemorySegment[] buffers) {
@@ -76,12 +76,12 @@ public record Call(Collective collective, ElementType element, ReduceOp op, int 
 
     /** The call without its buffers. */
     public CollectiveRequest request(long count, boolean inPlace) {
-        return new CollectiveRequest(collective, root, count, element.type().bytes(), inPlace, Long.MAX_VALUE);
+        return new CollectiveRequest(collective, root, count, type.bytes(), inPlace, Long.MAX_VALUE);
     }
 
     /** The call as NCCL is asked for it. */
     public NcclRequest ncclRequest(long count, boolean inPlace) {
-        return new NcclRequest(collective, root, count, element.type(), op, inPlace);
+        return new NcclRequest(collective, root, count, type, op, inPlace);
     }
 
     /** Bytes that all ranks must read and write in memory at least. */
@@ -95,7 +95,12 @@ public record Call(Collective collective, ElementType element, ReduceOp op, int 
 
     /** Returns type and operation, which distinguish the sweeps of several of them. */
     public String elementAndOp() {
-        return element.label() + ", " + opLabel();
+        return typeLabel() + ", " + opLabel();
+    }
+
+    /** Name of the type as nccl-tests write it. */
+    public String typeLabel() {
+        return ElementTypes.label(type);
     }
 
     /** Name of the operation as nccl-tests write it. */

@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.rank.RankMemory;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.study.reference.ReferenceCheck;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.IntToLongFunction;

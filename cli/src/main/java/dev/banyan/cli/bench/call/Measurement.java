@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench.call;
 
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.workload.PredictedCall;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -38,8 +39,9 @@ public record Measurement(
     }
 
     /** Returns predicted figures. */
-    public static Measurement predicted(Call call, long count, double us, String choice, @Nullable TimeRange range) {
-        return of(call, count, us, null, us, 1, choice, range);
+    public static Measurement predicted(Call call, long count, PredictedCall predicted) {
+        double us = predicted.us();
+        return of(call, count, us, null, us, 1, predicted.choice(), predicted.range());
     }
 
     private static Measurement of(

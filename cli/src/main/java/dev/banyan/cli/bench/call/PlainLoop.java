@@ -38,7 +38,7 @@ public final class PlainLoop {
     /** Returns the loop over the buffers of a call, or null if the call is of another kind. */
     public static @Nullable PlainLoop of(Call call, List<MemorySegment> buffers) {
         boolean fits = call.collective() == Collective.ALL_REDUCE
-                && call.element().type() == DataType.F32
+                && call.type() == DataType.F32
                 && call.op() == ReduceOp.SUM
                 && call.ranks() == RANKS;
         return fits

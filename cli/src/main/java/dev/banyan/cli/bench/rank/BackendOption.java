@@ -3,6 +3,7 @@ package dev.banyan.cli.bench.rank;
 import dev.banyan.cli.input.DeviceList;
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.output.OptionGroup;
+import dev.banyan.config.Config;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.study.text.Names;
 import dev.banyan.topology.ThisMachine;
@@ -53,6 +54,18 @@ public final class BackendOption extends OptionGroup {
                         && CudaDevices.found() >= least
                 ? RankBackend.CUDA
                 : RankBackend.HOST;
+    }
+
+    /**
+     * Returns the ranks that calls run on: at least two virtual devices, or GPUs.
+     *
+     * @param leastGpus number of GPUs that the command needs
+     */
+    public RankSite open(MachineOptions machine, int leastGpus, Config config) {
+        return switch (choose(machine)) {
+            case HOST -> new HostSite(machine.choose(2));
+            case CUDA -> new CudaSite(machine.chooseGpus(leastGpus), config);
+        };
     }
 
     /**

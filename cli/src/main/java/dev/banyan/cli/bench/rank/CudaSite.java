@@ -1,5 +1,6 @@
 package dev.banyan.cli.bench.rank;
 
+import dev.banyan.cli.input.RankedGpus;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.backend.Backend;
@@ -7,41 +8,33 @@ import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
-import dev.banyan.topology.Machine;
+import dev.banyan.study.machine.ChosenMachine;
 import java.lang.foreign.Arena;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** GPUs; all communicators share one backend, so that memory is theirs together. */
 public final class CudaSite implements RankSite {
-    private final Machine machine;
-    private final String gpus;
+    private final RankedGpus ranked;
     private final Backend backend;
 
-    /**
-     * @param machine how the ranks are linked
-     * @param whole the machine that the GPUs are in
-     * @param gpus the GPU of each rank
-     */
-    public CudaSite(Machine machine, Machine whole, int[] gpus, Config config) {
-        this.machine = machine;
-        this.gpus = Arrays.toString(gpus);
-        backend = Communicator.gpuBackend(whole, config, gpus);
+    public CudaSite(RankedGpus ranked, Config config) {
+        this.ranked = ranked;
+        backend = Communicator.gpuBackend(ranked.chosen().whole(), config, ranked.ordinals());
     }
 
     @Override
-    public Machine machine() {
-        return machine;
+    public ChosenMachine chosen() {
+        return ranked.chosen();
     }
 
     @Override
     public String devices() {
-        return "measured on GPUs " + gpus;
+        return "measured on GPUs " + ranked.gpus();
     }
 
     @Override
     public String place() {
-        return machine.name();
+        return machine().name();
     }
 
     @Override
@@ -52,7 +45,7 @@ public final class CudaSite implements RankSite {
     @Override
     public Communicator open(SizeRules rules) {
         return Communicator.create(
-                machine, Config.builder().set(Planner.ALGORITHM, rules).load(), backend);
+                machine(), Config.builder().set(Planner.ALGORITHM, rules).load(), backend);
     }
 
     @Override
@@ -62,7 +55,7 @@ public final class CudaSite implements RankSite {
 
     @Override
     public RankMemory allocate(Arena arena, long bytes) {
-        return RankMemory.onGpus(arena, machine.size(), bytes, backend);
+        return RankMemory.onGpus(arena, ranks(), bytes, backend);
     }
 
     @Override

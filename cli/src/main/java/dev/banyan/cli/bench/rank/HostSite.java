@@ -6,12 +6,12 @@ import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
-import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 
 /** Virtual devices in host memory; each communicator has a backend of its own. */
-public record HostSite(Machine machine) implements RankSite {
+public record HostSite(ChosenMachine chosen) implements RankSite {
     @Override
     public String devices() {
         return "measured in host memory (" + host() + ") by threads in place of GPUs";
@@ -19,7 +19,7 @@ public record HostSite(Machine machine) implements RankSite {
 
     @Override
     public String place() {
-        return Numbers.count(machine.size(), "virtual device") + " in host memory";
+        return Numbers.count(ranks(), "virtual device") + " in host memory";
     }
 
     /** Describes what the host backend runs on. */
@@ -36,7 +36,7 @@ public record HostSite(Machine machine) implements RankSite {
     @Override
     public Communicator open(SizeRules rules) {
         return Communicator.onHost(
-                machine, Config.builder().set(Planner.ALGORITHM, rules).load());
+                machine(), Config.builder().set(Planner.ALGORITHM, rules).load());
     }
 
     @Override
@@ -47,7 +47,7 @@ public record HostSite(Machine machine) implements RankSite {
 
     @Override
     public RankMemory allocate(Arena arena, long bytes) {
-        return RankMemory.ofHost(arena, machine.size(), bytes);
+        return RankMemory.ofHost(arena, ranks(), bytes);
     }
 
     /** Nothing: communicators close their backends. */

@@ -94,10 +94,7 @@ public final class RankMemory {
     /** The same for a part of every rank's. */
     public void send(long from, long bytes) {
         if (copies != null) {
-            for (int rank = 0; rank < host.size(); rank++) {
-                copies.toDevice.accept(
-                        buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
-            }
+            copy(copies.toDevice, from, bytes);
         }
     }
 
@@ -109,10 +106,13 @@ public final class RankMemory {
     /** The same for a part of every rank's. */
     public void fetch(long from, long bytes) {
         if (copies != null) {
-            for (int rank = 0; rank < host.size(); rank++) {
-                copies.toHost.accept(
-                        buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
-            }
+            copy(copies.toHost, from, bytes);
+        }
+    }
+
+    private void copy(BiConsumer<MemorySegment, MemorySegment> way, long from, long bytes) {
+        for (int rank = 0; rank < host.size(); rank++) {
+            way.accept(buffers.get(rank).asSlice(from, bytes), host.get(rank).asSlice(from, bytes));
         }
     }
 }

@@ -5,14 +5,20 @@ import dev.banyan.reduce.backend.NcclRequest;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import org.jspecify.annotations.Nullable;
 
 /** The devices or threads that play ranks, and their memory. */
 public interface RankSite extends AutoCloseable {
+    /** Returns the devices that play the ranks, and their machine. */
+    ChosenMachine chosen();
+
     /** Returns the machine of the ranks; rank r is device r. */
-    Machine machine();
+    default Machine machine() {
+        return chosen().machine();
+    }
 
     /** Returns what the calls are measured on, in words. */
     String devices();

@@ -55,7 +55,7 @@ public enum NcclTable {
                 "%12d  %12d  %8s  %6s  %6d%s%s",
                 row.bytes(),
                 row.count(),
-                row.call().element().label(),
+                row.call().typeLabel(),
                 row.call().opLabel(),
                 row.call().root(),
                 cells(row.outOfPlace()),

@@ -83,6 +83,11 @@ public final class Reporter {
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }
 
+    /** Prints the same of measured times. */
+    public void introduce(ChosenMachine chosen, String how, Platform platform, List<String> settingWarnings) {
+        introduce(chosen, how, platform, null, settingWarnings);
+    }
+
     /** Lines for people only. */
     public void lines(List<String> lines) {
         if (!forPrograms) {
@@ -109,12 +114,14 @@ public final class Reporter {
     }
 
     /**
-     * The picture of a sweep, for those who asked for one.
+     * Adds the rows of a sweep to the result, and draws them for those who asked for a picture. Returns the number of
+     * wrong elements.
      *
      * @param where what the times are of, for the title
      * @param boundGbs what no schedule on the links exceeds, in GB/s algbw; null where times are not those of links
      */
-    public void draw(String where, List<Row> rows, @Nullable Double boundGbs) {
+    public long sweep(String where, List<Row> rows, @Nullable Double boundGbs) {
+        result(rows.stream().map(Row::json).toList());
         if (plot != null) {
             Call call = rows.getFirst().call();
             Map<String, Map<Long, Double>> us = new LinkedHashMap<>();
@@ -127,6 +134,7 @@ public final class Reporter {
                     boundGbs,
                     us));
         }
+        return rows.stream().mapToLong(Row::wrong).sum();
     }
 
     public Progress progress(String task, long steps) {

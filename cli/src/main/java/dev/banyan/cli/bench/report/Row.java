@@ -25,6 +25,11 @@ public record Row(
         Measurement outOfPlace,
         Measurement inPlace,
         @Nullable Double loopUs) {
+    /** Returns the row with a time of the loop. */
+    public Row withLoop(double us) {
+        return new Row(algorithm, call, count, outOfPlace, inPlace, us);
+    }
+
     public long bytes() {
         return call.size(count);
     }
@@ -45,7 +50,7 @@ public record Row(
         json.put("collective", call.collective().label());
         json.put("bytes", bytes());
         json.put("count", count);
-        json.put("type", call.element().label());
+        json.put("type", call.typeLabel());
         json.put("op", call.opLabel());
         json.putAll(outOfPlace.json());
         json.put("root", call.root());

@@ -1,6 +1,5 @@
 package dev.banyan.cli.bench.workload;
 
-import dev.banyan.cli.bench.call.ReferenceCheck;
 import dev.banyan.cli.bench.rank.FreeMemory;
 import dev.banyan.cli.bench.rank.RankMemory;
 import dev.banyan.cli.bench.rank.RankSite;
@@ -9,6 +8,7 @@ import dev.banyan.kvstore.Key;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.reference.ReferenceCheck;
 import dev.banyan.study.workload.Workload;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -13,7 +13,6 @@ import dev.banyan.kvstore.internal.overlap.Overlap;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.Workload;
-import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Plays backward passes of a model on a store, and on those of a parameter server and of a ring beside it. */
-public record OverlapBench(Machine machine, Reporter reporter) {
+public record OverlapBench(HostSite site, Reporter reporter) {
     private static final List<StoreType> BASELINES = List.of(StoreType.DEVICE, StoreType.RING);
     private static final int ROUNDS = 5;
 
@@ -41,7 +40,7 @@ public record OverlapBench(Machine machine, Reporter reporter) {
         List<StepTimes> results = new ArrayList<>();
         try (Arena arena = Arena.ofShared();
                 Progress progress = reporter.progress(workload.name(), types.size())) {
-            Gradients gradients = Gradients.allocate(arena, workload, new HostSite(machine));
+            Gradients gradients = Gradients.allocate(arena, workload, site);
             for (StoreType type : types) {
                 results.add(measure(workload, type, computeMs, rounds == null ? ROUNDS : rounds, gradients));
                 progress.step();
@@ -57,7 +56,7 @@ public record OverlapBench(Machine machine, Reporter reporter) {
 
     private StepTimes measure(Workload workload, StoreType type, double computeMs, int rounds, Gradients gradients) {
         Duration compute = Duration.ofNanos(Math.round(computeMs * 1e6));
-        try (Communicator communicator = Communicator.onHost(machine, Config.load());
+        try (Communicator communicator = Communicator.onHost(site.machine(), Config.load());
                 KVStore store = KVStore.builder(communicator).type(type).open()) {
             List<Key> keys = gradients.init(store);
             long wrong = gradients.wrongAfter(() -> store.pushPullAll(keys, gradients.keys(), gradients.keys(), 0)
@@ -85,7 +84,7 @@ public record OverlapBench(Machine machine, Reporter reporter) {
         List<String> lines = new ArrayList<>();
         lines.add(Numbers.format(
                 "# workload %s: %d keys, %d bytes on each of %d devices, released over %.1f ms, the last layer first",
-                first.workload(), first.keys(), first.bytes(), machine.size(), first.computeMs()));
+                first.workload(), first.keys(), first.bytes(), site.ranks(), first.computeMs()));
         lines.addAll(StepTimes.table(results));
         lines.add("#");
         for (StepTimes other : results.subList(1, results.size())) {

@@ -6,7 +6,6 @@ import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.workload.Workload;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** The options that name gradients, and how they are sent. */
 public final class WorkloadOption extends OptionGroup {
@@ -31,18 +30,16 @@ public final class WorkloadOption extends OptionGroup {
     /**
      * The gradients in the order in which they are sent; null if there are none.
      *
-     * @throws ParameterException if there is a bucket alone
+     * @throws picocli.CommandLine.ParameterException if there is a bucket alone
      */
     public @Nullable Workload get() {
         if (bucket == null) {
             return workload;
         }
         if (workload == null) {
-            throw new ParameterException(command(), "--bucket is for gradients; add --workload");
+            throw wrong("--bucket is for gradients; add --workload");
         }
-        if (bucket.bytes() < 1) {
-            throw new ParameterException(command(), "--bucket is 0; it must be at least 1 byte");
-        }
+        require(bucket.bytes() >= 1, "--bucket is 0; it must be at least 1 byte");
         return workload.inBuckets(Math.min(FIRST_BUCKET, bucket.bytes()), bucket.bytes(), DataType.F32.bytes());
     }
 

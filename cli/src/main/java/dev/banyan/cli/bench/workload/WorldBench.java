@@ -86,9 +86,9 @@ public record WorldBench(MachineOptions options) {
         Config config = Config.load();
         World world = World.open(config);
         boolean reports = world.rank() == 0;
-        HostSite site = new HostSite(machine.machine());
+        HostSite site = new HostSite(machine);
         if (reports) {
-            reporter.introduce(machine, site.devices(), site.platform(), null, config.warnings());
+            reporter.introduce(machine, site.devices(), site.platform(), config.warnings());
         }
         List<StepTimes> results;
         List<String> lines;

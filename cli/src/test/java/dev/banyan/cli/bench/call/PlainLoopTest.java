@@ -3,6 +3,7 @@ package dev.banyan.cli.bench.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PlainLoopTest {
-    private static final Call SUM = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
+    private static final Call SUM = new Call(Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, -1, 8);
 
     @ParameterizedTest
     @ValueSource(longs = {1, 7, 1024, 16_384, 40_003})
@@ -43,11 +44,11 @@ class PlainLoopTest {
     @Test
     void otherCallsHaveNoLoop() {
         List<MemorySegment> none = List.of();
-        assertThat(PlainLoop.of(new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.MAX, -1, 8), none))
+        assertThat(PlainLoop.of(new Call(Collective.ALL_REDUCE, DataType.F32, ReduceOp.MAX, -1, 8), none))
                 .isNull();
-        assertThat(PlainLoop.of(new Call(Collective.BROADCAST, ElementType.FLOAT, ReduceOp.SUM, 0, 8), none))
+        assertThat(PlainLoop.of(new Call(Collective.BROADCAST, DataType.F32, ReduceOp.SUM, 0, 8), none))
                 .isNull();
-        assertThat(PlainLoop.of(new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 4), none))
+        assertThat(PlainLoop.of(new Call(Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, -1, 4), none))
                 .isNull();
     }
 }

@@ -3,18 +3,19 @@ package dev.banyan.cli.bench.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cli.bench.call.Call;
-import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.workload.PredictedCall;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class NcclTableTest {
-    private static final Call ALL_REDUCE = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
+    private static final Call ALL_REDUCE = new Call(Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, -1, 8);
     private static final Row ROW = new Row(
             AlgorithmConfig.of(AlgorithmChoice.RING),
             ALL_REDUCE,
@@ -40,8 +41,9 @@ class NcclTableTest {
 
     @Test
     void headingsOfPredictionsStandAboveTheirColumns() {
-        Measurement apart = Measurement.predicted(ALL_REDUCE, 262144, 200, "ring", new TimeRange(150, 12_345));
-        Measurement together = Measurement.predicted(ALL_REDUCE, 262144, 100, "ring", null);
+        Measurement apart =
+                Measurement.predicted(ALL_REDUCE, 262144, new PredictedCall(200, "ring", new TimeRange(150, 12_345)));
+        Measurement together = Measurement.predicted(ALL_REDUCE, 262144, new PredictedCall(100, "ring", null));
         String same = NcclTable.PREDICTED.row(
                 new Row(AlgorithmConfig.of(AlgorithmChoice.RING), ALL_REDUCE, 262144, apart, apart, null));
         String other = NcclTable.PREDICTED.row(

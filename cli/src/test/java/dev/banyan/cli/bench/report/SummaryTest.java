@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.CopyBound;
-import dev.banyan.cli.bench.call.ElementType;
 import dev.banyan.cli.bench.call.Measurement;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.workload.PredictedCall;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class SummaryTest {
-    private static final Call CALL = new Call(Collective.ALL_REDUCE, ElementType.FLOAT, ReduceOp.SUM, -1, 8);
+    private static final Call CALL = new Call(Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, -1, 8);
 
     @Test
     void crossoverIsTheSizeFromWhichMultiTreeStaysFaster() {
@@ -117,7 +118,7 @@ class SummaryTest {
     }
 
     private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {
-        Measurement predicted = Measurement.predicted(CALL, count, us, "", range);
+        Measurement predicted = Measurement.predicted(CALL, count, new PredictedCall(us, "", range));
         return new Row(AlgorithmConfig.of(algorithm), CALL, count, predicted, predicted, null);
     }
 

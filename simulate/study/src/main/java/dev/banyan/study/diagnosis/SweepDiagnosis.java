@@ -4,7 +4,6 @@ import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
-import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
@@ -17,6 +16,7 @@ import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
@@ -369,15 +369,15 @@ public record SweepDiagnosis(
             RangedCosts costs = new RangedCosts(machine, measured.profile(), execution);
             Predictions predictions = new Predictions(machine, Config.defaults(), costs.usual());
             CollectiveRequest request = Predictions.request(collective, root(), machine.size(), last.bytes(), false);
-            PlannedSchedule planned = predictions.plan(request);
-            double us = predictions.us(planned, request);
+            PredictedCall call = predictions.call(request, costs);
+            double us = call.us();
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;
-            Optional<TimeRange> range = costs.range(planned);
+            Optional<TimeRange> range = Optional.ofNullable(call.range());
             findings.add("Banyan would take " + us(us) + " at " + size(last.bytes()) + " ("
                     + percent(gbs / forwardingGbs) + " of the bound"
                     + (reduces ? " without reduction in the switches" : "")
-                    + ") by the simulator, with " + planned.choice() + " by "
+                    + ") by the simulator, with " + call.choice() + " by "
                     + (range.isPresent() ? "a kernel on each GPU" : "graphs of copies")
                     + range.map(times -> ", from " + Numbers.format("%.0f", times.leastUs()) + " to "
                                     + us(times.mostUs()) + " over the ranges of assumed constants")

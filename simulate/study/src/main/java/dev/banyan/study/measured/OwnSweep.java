@@ -40,6 +40,10 @@ public final class OwnSweep {
         /** Leaves all to the file and the machine. */
         public static final Stated NOTHING =
                 new Stated(Optional.empty(), Optional.empty(), Optional.empty(), false, Optional.empty());
+
+        Stated with(Optional<NcclLog> printed) {
+            return new Stated(collective, devicesPerProcess, transport, hasDevices, printed);
+        }
     }
 
     private OwnSweep(MeasuredSweep sweep, Stated stated) {

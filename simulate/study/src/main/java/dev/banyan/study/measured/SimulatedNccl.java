@@ -7,6 +7,7 @@ import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
@@ -78,6 +79,17 @@ public final class SimulatedNccl {
     }
 
     /**
+     * Predicts a call with its range.
+     *
+     * @param bytes its size as nccl-tests print it
+     */
+    public PredictedCall call(Collective collective, long bytes) {
+        NcclRings.Timing timing = time(collective, bytes);
+        return new PredictedCall(
+                timing.us(), choice(timing), range(timing, bytes).orElse(null));
+    }
+
+    /**
      * Returns the times that a predicted call could take by the worst error of its class, as far as that is known.
      *
      * @param bytes its size as nccl-tests print it
@@ -87,7 +99,7 @@ public final class SimulatedNccl {
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
-    public static String choice(NcclRings.Timing timing) {
+    private static String choice(NcclRings.Timing timing) {
         return AlgorithmChoice.NCCL.label() + "/" + timing.protocol().label();
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.study.tune;
 
+import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
@@ -10,6 +11,7 @@ import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.workload.Predictions;
+import dev.banyan.topology.Machine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -31,25 +33,38 @@ public final class SimulatedTrials implements Trials {
     private final Collective collective;
     private final int root;
     private final int ranks;
+    /** Null if there is no model of NCCL on this machine. */
     private final @Nullable SimulatedNccl nccl;
 
+    private final String remark;
+
     /**
+     * Tries on a machine and, beside the algorithms, the model of NCCL if there is one.
+     *
+     * @param config what plans calls
      * @param root the root, or -1 where the collective has none
-     * @param nccl what stands beside; null for nothing
      */
-    public SimulatedTrials(
-            Planner planner,
-            RangedCosts costs,
-            Collective collective,
-            int root,
-            int ranks,
-            @Nullable SimulatedNccl nccl) {
-        this.nccl = nccl;
-        this.planner = planner;
+    public SimulatedTrials(Machine machine, Config config, RangedCosts costs, Collective collective, int root) {
         this.costs = costs;
         this.collective = collective;
         this.root = root;
-        this.ranks = ranks;
+        ranks = machine.size();
+        planner = new Planner(machine, config, costs.usual(), costs.usual().platform());
+        SimulatedNccl model = null;
+        String known;
+        try {
+            model = SimulatedNccl.compared(machine, costs.usual().profile());
+            known = model.remark();
+        } catch (IllegalArgumentException e) {
+            known = "nccl: " + e.getMessage();
+        }
+        nccl = model;
+        remark = known;
+    }
+
+    @Override
+    public List<String> remarks() {
+        return List.of(remark);
     }
 
     @Override

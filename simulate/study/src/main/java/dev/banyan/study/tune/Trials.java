@@ -44,6 +44,11 @@ public interface Trials extends AutoCloseable {
      */
     TimeRange range(AlgorithmConfig choice, long bytes);
 
+    /** Returns the limits of the trials, one sentence each. */
+    default List<String> remarks() {
+        return List.of();
+    }
+
     /** Greatest numbers of packed trees that are worth trying. */
     List<Integer> maxTrees();
 

@@ -37,12 +37,17 @@ public record PredictedSum(SumParts parts, boolean isExchange, List<PlannedSched
     }
 
     /** Returns the times that it could have; empty where copies carry it out. */
-    public Optional<TimeRange> range(RangedCosts costs) {
+    private Optional<TimeRange> range(RangedCosts costs) {
         return new CallTimes(costs.usual(), plans).areKernels() ? Optional.of(costs.range(this::us)) : Optional.empty();
     }
 
+    /** Returns the sum as a call. */
+    public PredictedCall call(RangedCosts costs) {
+        return new PredictedCall(us(costs.usual()), choice(), range(costs).orElse(null));
+    }
+
     /** Returns the choices of its collectives in their order. */
-    public String choice() {
+    private String choice() {
         return plans.stream().map(plan -> plan.choice().toString()).collect(Collectors.joining("+"));
     }
 

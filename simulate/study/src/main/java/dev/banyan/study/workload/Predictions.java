@@ -8,6 +8,7 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.topology.Machine;
 import java.util.HashMap;
@@ -93,6 +94,19 @@ public final class Predictions {
                         parts,
                         false,
                         parts.collectives().stream().map(this::plan).toList()));
+    }
+
+    /**
+     * Predicts a call alone.
+     *
+     * @param ranged the simulator of this object with the ranges of its constants
+     */
+    public PredictedCall call(CollectiveRequest request, RangedCosts ranged) {
+        PlannedSchedule planned = plan(request);
+        return new PredictedCall(
+                us(planned, request),
+                planned.choice().toString(),
+                ranged.range(planned).orElse(null));
     }
 
     /** Returns the predicted time in us of a call alone, by its whole schedule. */

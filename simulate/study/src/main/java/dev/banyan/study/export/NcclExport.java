@@ -1,4 +1,4 @@
-package dev.banyan.cli.export;
+package dev.banyan.study.export;
 
 import dev.banyan.export.NcclGraph;
 import dev.banyan.export.NcclSearch;
@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
  * @param machine the devices that take part
  * @param channels their rings
  */
-record NcclExport(Machine machine, RingChannels channels) {
+public record NcclExport(Machine machine, RingChannels channels) {
     /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
     private static final List<Double> SOCKETS = List.of(10.0, 32.0);
 
     /** @throws IllegalStateException if no ring joins the devices */
-    static NcclExport of(ChosenMachine chosen, int mostChannels) {
+    public static NcclExport of(ChosenMachine chosen, int mostChannels) {
         RingSet rings = RingSet.of(chosen.whole(), chosen.devices())
                 .orElseThrow(() -> new IllegalStateException("no ring joins the devices of "
                         + chosen.machine().name() + ", so that there is nothing to write; let NCCL search by itself"));
@@ -34,8 +34,7 @@ record NcclExport(Machine machine, RingChannels channels) {
     }
 
     /** Returns why such a file is of no use here, or null. */
-    @Nullable
-    String uselessness() {
+    public @Nullable String uselessness() {
         return channels.anyOrderIsAsGood()
                 ? "every ring is as good as any other here, since all devices have the same links to the same switches;"
                         + " NCCL's own search finds as much"
@@ -48,7 +47,7 @@ record NcclExport(Machine machine, RingChannels channels) {
      * @param path where it will lie, as a shell takes it
      * @param assumed what NCCL assumes between sockets in GB/s, or null if that is not known
      */
-    ExportedText graph(String path, @Nullable Double assumed) {
+    public ExportedText graph(String path, @Nullable Double assumed) {
         NcclGraph graph = NcclGraph.of(machine, channels);
         List<String> use = new ArrayList<>();
         use.add("export NCCL_GRAPH_FILE=" + path);
@@ -67,7 +66,7 @@ record NcclExport(Machine machine, RingChannels channels) {
     }
 
     /** The variables of RCCL. */
-    ExportedText variables() {
+    public ExportedText variables() {
         String rings = "export NCCL_RINGS=\"" + RcclTrees.rings(machine, channels) + "\"\n";
         List<String> remarks = new ArrayList<>(rates());
         remarks.add("RCCL skips rings over another number of devices than a communicator has");

@@ -1,4 +1,4 @@
-package dev.banyan.cli.bench;
+package dev.banyan.study.text;
 
 import java.util.List;
 import java.util.function.LongUnaryOperator;
@@ -19,7 +19,7 @@ public final class Sizes {
     }
 
     /** Sizes in bytes from {@code first} up to {@code last}, each {@code step} more than the one before. */
-    static List<Long> byStep(long first, long last, long step) {
+    public static List<Long> byStep(long first, long last, long step) {
         return upTo(first, last, size -> size > last - step ? NONE : size + step);
     }
 

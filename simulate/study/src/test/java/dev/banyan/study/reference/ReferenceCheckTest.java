@@ -1,4 +1,4 @@
-package dev.banyan.cli.bench.call;
+package dev.banyan.study.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

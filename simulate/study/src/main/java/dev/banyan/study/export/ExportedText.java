@@ -1,4 +1,4 @@
-package dev.banyan.cli.export;
+package dev.banyan.study.export;
 
 import java.util.List;
 
@@ -9,8 +9,8 @@ import java.util.List;
  * @param use lines for a shell that make a program use the file
  * @param remarks sentences about it
  */
-record ExportedText(String file, List<String> use, List<String> remarks) {
-    ExportedText {
+public record ExportedText(String file, List<String> use, List<String> remarks) {
+    public ExportedText {
         use = List.copyOf(use);
         remarks = List.copyOf(remarks);
     }

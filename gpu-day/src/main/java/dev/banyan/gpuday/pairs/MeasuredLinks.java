@@ -1,4 +1,4 @@
-package dev.banyan.cli.probe;
+package dev.banyan.gpuday.pairs;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.banyan.cuda.internal.peer.PairFigures;
@@ -172,13 +172,9 @@ public final class MeasuredLinks {
             PairFigures[] line = figures[from];
             out.println(Numbers.format("%6d", from)
                     + row(IntStream.range(0, line.length)
-                            .mapToObj(to -> String.format(Locale.ROOT, form, value(figure, line, to)))
+                            .mapToObj(to -> String.format(Locale.ROOT, form, figure.applyAsDouble(line[to])))
                             .toList()));
         }
-    }
-
-    private static double value(ToDoubleFunction<PairFigures> figure, PairFigures[] line, int to) {
-        return figure.applyAsDouble(line[to]);
     }
 
     private static String row(List<String> cells) {

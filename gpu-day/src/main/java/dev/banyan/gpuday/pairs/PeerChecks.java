@@ -1,4 +1,4 @@
-package dev.banyan.cli.probe;
+package dev.banyan.gpuday.pairs;
 
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.driver.PeerLink;

@@ -1,11 +1,11 @@
-package dev.banyan.cli.bench.call;
+package dev.banyan.study.reference;
 
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /** Single elements of a buffer as 64-bit numbers. */
-public final class Elements {
+final class Elements {
     private Elements() {}
 
     static double getDouble(DataType type, MemorySegment segment, long index) {

@@ -1,4 +1,4 @@
-package dev.banyan.cli.bench.call;
+package dev.banyan.study.reference;
 
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -52,7 +52,7 @@ public final class ReferenceCheck {
     }
 
     /** Number of elements of a rank's input that are no longer as {@link #fill} wrote them. */
-    long changed(MemorySegment segment, int rank, long first, long phase) {
+    public long changed(MemorySegment segment, int rank, long first, long phase) {
         return inputs[rank].wrong(segment, first + phase);
     }
 

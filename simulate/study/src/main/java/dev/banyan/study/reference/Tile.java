@@ -1,4 +1,4 @@
-package dev.banyan.cli.bench.call;
+package dev.banyan.study.reference;
 
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;

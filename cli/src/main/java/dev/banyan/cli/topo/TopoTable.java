@@ -1,0 +1,76 @@
+package dev.banyan.cli.topo;
+
+import dev.banyan.cli.output.Assumptions;
+import dev.banyan.cli.output.TerminalText;
+import dev.banyan.cli.output.TextTable;
+import dev.banyan.study.machine.TopoReport;
+import dev.banyan.study.machine.TopoReport.NicReport;
+import dev.banyan.study.machine.TopoReport.RowReport;
+import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.LinkNames;
+import java.io.PrintWriter;
+import java.util.Iterator;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Prints the links of a machine for people. */
+public record TopoTable(Machine machine, TopoReport report) {
+    public void print(PrintWriter out) {
+        String title = "# " + TerminalText.of(machine.name()) + ": ";
+        int devices = report.devices();
+        if (devices == 0) {
+            out.println(title + "no devices");
+            return;
+        }
+        String direct = LinkNames.direct(machine);
+        String connected =
+                (report.nvlinkConnected() ? "connected by %s" : "not connected by %s alone").formatted(direct);
+        out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
+        Assumptions.line(machine.assumed()).ifPresent(line -> out.println("# " + line));
+        List<RowReport> rows = report.rows();
+        List<List<Integer>> noPeerAccess = report.noPeerAccess();
+        if (!noPeerAccess.isEmpty()) {
+            String pairs = noPeerAccess.size() == devices * (devices - 1) / 2
+                    ? "any two devices"
+                    : noPeerAccess.stream()
+                            .map(pair ->
+                                    TerminalText.of(rows.get(pair.getFirst()).name() + " and "
+                                            + rows.get(pair.getLast()).name()))
+                            .collect(Collectors.joining(", "));
+            out.println("# no peer access between " + pairs + ": copies between them go through the host");
+        }
+        List<String> names = Stream.concat(
+                        rows.stream().map(RowReport::name),
+                        report.nics().stream().map(NicReport::name))
+                .map(TerminalText::of)
+                .toList();
+        printMatrix(
+                out,
+                (direct.equals("NVLink") ? "NV#: that many NVLinks" : direct + "#: that many links")
+                        + "; PIX, PXB: PCIe switches; PHB, NODE: host bridges; SYS: between sockets",
+                names,
+                Stream.concat(
+                        rows.stream().map(RowReport::connections),
+                        report.nics().stream().map(NicReport::connections)));
+        printMatrix(
+                out,
+                "GB/s one way, from row to column; 0 where trees have no link",
+                names.subList(0, devices),
+                rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));
+    }
+
+    private static void printMatrix(PrintWriter out, String title, List<String> names, Stream<List<String>> cells) {
+        out.println("#");
+        out.println("# " + title);
+        TextTable table = new TextTable(line("", names));
+        Iterator<String> name = names.iterator();
+        cells.forEach(row -> table.row(line(name.next(), row)));
+        table.lines().forEach(out::println);
+    }
+
+    private static List<String> line(String first, List<String> others) {
+        return Stream.concat(Stream.of(first), others.stream()).toList();
+    }
+}
