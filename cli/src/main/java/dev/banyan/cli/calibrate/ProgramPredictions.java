@@ -23,8 +23,8 @@ final class ProgramPredictions {
     private ProgramPredictions() {}
 
     /**
-     * Returns what a sweep has of the sizes, if it is of all-reduces between devices that reach each other: sweep, size,
-     * measured, algorithm, predicted, least, most, launches; times in us.
+     * Returns what a sweep has of the sizes, if it is of all-reduces between devices that reach each other: sweep,
+     * size, measured, algorithm, predicted, least, most, launches; times in us.
      */
     static Stream<List<String>> rows(ComparedSweep one) {
         List<SweepComparison.Row> rows = one.compared().rows().stream()

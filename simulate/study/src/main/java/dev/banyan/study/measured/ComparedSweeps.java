@@ -33,8 +33,8 @@ public record ComparedSweeps(List<ComparedSweep> sweeps, List<String> leftOut) {
      * Reads sweeps.
      *
      * @param paths files, and folders of which all files are read
-     * @param own the machine of sweeps of one's own; empty for published sweeps, whose machines are known by their names
-     * @param stated statements on sweeps of one's own, with the log of all; without a log each file is asked for its own
+     * @param own the machine of sweeps of one's own; empty for published sweeps, which name their machines
+     * @param stated statements on sweeps of one's own, with the log of all; without one each file may have its own
      * @param profile constants of the predictions; null for those that fit each machine
      * @throws IllegalStateException if there is no sweep
      */
