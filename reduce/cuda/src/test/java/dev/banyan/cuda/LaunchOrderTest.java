@@ -49,15 +49,8 @@ class LaunchOrderTest {
     private static final int GPUS = 2;
     private static final Machine MACHINE =
             Presets.find("dgx-a100").orElseThrow().subset(0, 1);
-    /** Slices of 8 KiB have a thread for each 16 bytes, and so many elements give all blocks a part of 32 KiB. */
-    private static final int COUNT = 192 << 10;
-
-    private static final ProgramSizes SIZES = new ProgramSizes(0, 8 << 10, 4, 48);
-    private static final int[] SUMS = new int[COUNT];
-
-    static {
-        Arrays.fill(SUMS, 3);
-    }
+    /** Elements of a block's part of 32 KiB, whose slices of 8 KiB have a thread for each 16 bytes. */
+    private static final int COUNT_OF_BLOCK = 4 << 10;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private final ExecutorService threads = Executors.newFixedThreadPool(COMMUNICATORS);
@@ -65,9 +58,10 @@ class LaunchOrderTest {
     /** The number of calls that gave the right sum. */
     private long sums;
 
-    /** A communicator, its call, and its caller's streams. */
+    /** A communicator, its call, whose kernels have a block for each multiprocessor, and its caller's streams. */
     private record User(Communicator gpus, CollectiveCall call, List<CUstream> streams) {
-        static User make() {
+        static User make(int multiprocessors) {
+            int count = COUNT_OF_BLOCK * multiprocessors;
             Config config = Config.builder()
                     .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
                     .build();
@@ -77,7 +71,7 @@ class LaunchOrderTest {
                     FaultClock.STOPPED,
                     false,
                     ExecutorChoice.KERNEL,
-                    SIZES,
+                    new ProgramSizes(0, 8 << 10, 4, multiprocessors),
                     1,
                     1);
             Communicator gpus = Communicator.create(
@@ -87,12 +81,12 @@ class LaunchOrderTest {
             List<MemorySegment> buffers = new ArrayList<>();
             List<CUstream> streams = new ArrayList<>();
             for (int gpu = 0; gpu < GPUS; gpu++) {
-                buffers.add(gpus.allocate(gpu, 4 * COUNT));
+                buffers.add(gpus.allocate(gpu, 4L * count));
                 EmulatedGpus.enter(gpu);
                 streams.add(EmulatedGpus.stream());
             }
             return new User(
-                    gpus, CollectiveCall.allReduce(buffers, COUNT, DataType.I32, ReduceOp.SUM), List.copyOf(streams));
+                    gpus, CollectiveCall.allReduce(buffers, count, DataType.I32, ReduceOp.SUM), List.copyOf(streams));
         }
 
         /** Sets the buffers in the caller's streams by some fills, and sums them up behind these. */
@@ -104,7 +98,7 @@ class LaunchOrderTest {
                     EmulatedGpus.ok(JCudaDriver.cuMemsetD32Async(
                             new DeviceAddress(call.outputs().get(gpu).address()),
                             gpu + 1 + fills,
-                            COUNT,
+                            call.count(),
                             streams.get(gpu)));
                 }
             }
@@ -112,10 +106,10 @@ class LaunchOrderTest {
         }
 
         boolean hasSums() {
-            int[] values = new int[COUNT];
+            int[] values = new int[Math.toIntExact(call.count())];
             return call.outputs().stream().allMatch(buffer -> {
                 gpus.copyToHost(buffer, MemorySegment.ofArray(values));
-                return Arrays.equals(values, SUMS);
+                return Arrays.stream(values).allMatch(value -> value == 3);
             });
         }
     }
@@ -170,8 +164,9 @@ class LaunchOrderTest {
                 "devices " + GPUS + " switched",
                 "capability all 8 0",
                 "multiprocessors all " + multiprocessors);
-        List<User> users =
-                IntStream.range(0, COMMUNICATORS).mapToObj(_ -> User.make()).toList();
+        List<User> users = IntStream.range(0, COMMUNICATORS)
+                .mapToObj(_ -> User.make(multiprocessors))
+                .toList();
         try {
             users.forEach(user -> user.gpus().run(user.call()));
             for (int run = 0; run < runs; run++) {
