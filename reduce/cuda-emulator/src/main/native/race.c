@@ -428,13 +428,6 @@ static int apply(int index) {
     return index - 1;
 }
 
-void drain_some(void) {
-    if (!pending_count || chance(8)) return;
-    int index = (int)chance((uint64_t)pending_count);
-    if (!pending[index].is_on_device) pending[index].is_on_device = 1;
-    else apply(index);
-}
-
 /* Stores to the same place stay in order, so that an older one is on the device if a newer one is. */
 static void show_to_device(int index) {
     for (int p = 0; p <= index; p++) {
@@ -443,6 +436,13 @@ static void show_to_device(int index) {
             pending[p].is_on_device = 1;
         }
     }
+}
+
+void drain_some(void) {
+    if (!pending_count || chance(8)) return;
+    int index = (int)chance((uint64_t)pending_count);
+    if (!pending[index].is_on_device) show_to_device(index);
+    else apply(index);
 }
 
 /* All stores that the thread knows of become visible within the scope. */

@@ -232,6 +232,9 @@ class CommandLineTest {
         bench -g 1 -m dgx-1v                          | at least 2 devices, but -g 1 names 1
         bench -g 9 -m dgx-1v                          | -g 9: no device 8
         bench -g 4 --devices 0-3                      | -g and --devices exclude each other
+        bench --processes 2 -g 1 --devices 0,1        | -g and --devices exclude each other
+        compare -m dgx-1v -g 9                        | -g 9: no device 8
+        diagnose --sweeps sweep.txt -g 8              | --devices, -g and --unit need --machine
         bench -g 2 --processes 2                      | each of the processes has one device
         bench -t 4 -g 2                               | bench has no -t of nccl-tests: one thread calls for all devices
         bench -t4                                     | bench has no -t of nccl-tests

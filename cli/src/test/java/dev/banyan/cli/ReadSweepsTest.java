@@ -102,7 +102,7 @@ class ReadSweepsTest {
                 .contains("all_reduce on 2 devices")
                 .contains("The header names 2 ranks: GPU2, GPU5 of dgx-h100");
         assertThat(refused(file(two + HEADING + rows), "--machine dgx-h100 --devices 0-3"))
-                .contains("--devices names 4 devices, but the header names 2 ranks");
+                .contains("--devices or -g names 4 devices, but the header names 2 ranks");
     }
 
     @Test

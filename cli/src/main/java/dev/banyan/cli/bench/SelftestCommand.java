@@ -150,7 +150,7 @@ public final class SelftestCommand extends ReportCommand {
                             && !machine.isNamed()
                             && machine.devices() == null,
                     "With BANYAN_RANK set, selftest --reproducible prints only a hash by auto; leave out --algorithm,"
-                            + " --backend, --devices, --machine and --format, or unset BANYAN_RANK");
+                            + " --backend, --devices, -g, --machine and --format, or unset BANYAN_RANK");
             out().println(hashes.join(JobPlace.find(config, System.getenv()).processes()));
             return;
         }
@@ -158,7 +158,7 @@ public final class SelftestCommand extends ReportCommand {
         require(!machine.isNamed(), "--reproducible has the same ranks on every machine; leave --machine out");
         require(
                 onGpus || machine.devices() == null,
-                "--devices of --reproducible names GPUs, but the sums run in host memory; leave it out");
+                "--devices and -g of --reproducible name GPUs, but the sums run in host memory; leave them out");
         hashes.onHost();
         hashes.inProcesses(2);
         hashes.inProcesses(4);

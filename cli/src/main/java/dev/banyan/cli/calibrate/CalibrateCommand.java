@@ -197,6 +197,7 @@ public final class CalibrateCommand extends ReportCommand {
         if (machine.isNamed()) {
             return machine.choose(1).machine();
         }
+        require(machine.devices() == null, "--devices and -g need --machine");
         Path file = day.machine()
                 .orElseThrow(() -> new IllegalStateException("the part probe of " + from
                         + " is not done, so its machine is not known; name it with --machine"));

@@ -101,7 +101,7 @@ public final class SweepOptions extends OptionGroup {
                 Optional.ofNullable(collective),
                 Optional.ofNullable(devicesPerProcess),
                 Optional.ofNullable(transport).map(use -> use.transport),
-                given("--devices"),
+                machine.devices() != null,
                 log);
         return new Found(ComparedSweeps.read(sweeps, own.map(ChosenMachine::machine), stated, profile), own);
     }
@@ -125,7 +125,7 @@ public final class SweepOptions extends OptionGroup {
             checkProcesses(own);
             return Optional.of(own);
         }
-        require(!given("--devices") && !given("--unit"), "--devices and --unit need --machine");
+        require(machine.devices() == null && !given("--unit"), "--devices, -g and --unit need --machine");
         return Optional.empty();
     }
 

@@ -73,7 +73,7 @@ record CompareTable(Comparison comparison) {
                         + (origin.collective().equals(Collective.ALL_REDUCE.label())
                                 ? ""
                                 : "; its bound: " + origin.certificate().sentence())
-                        + "; depth: of steps that wait for each other"
+                        + "; its depth counts steps that wait for each other"
                         + (origin.allLinks()
                                 ? "; goes between devices that the links of the bound do not join, so rated on all"
                                         + " links"

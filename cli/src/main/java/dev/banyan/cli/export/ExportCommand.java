@@ -18,6 +18,7 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
+import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -192,13 +193,14 @@ public final class ExportCommand extends Subcommand {
         }
         TextFile.write(at.resolve("banyan_plans.py"), set.selector());
         out().println("# "
-                + TerminalText.of("wrote " + set.plans().size() + " plans and banyan_plans.py to " + at
+                + TerminalText.of("wrote " + Numbers.count(set.plans().size(), "plan")
+                        + " and banyan_plans.py to " + at
                         + (set.plans().size() == 1
                                 ? ""
-                                : ", which takes the larger plan from "
-                                        + new ByteSize(set.leastBytes().getLast()).label()
-                                        + " on and NCCL's own algorithms where none fits")
-                        + "; call banyan_plans.register(rank) before init_process_group"));
+                                : "; it takes the second plan from "
+                                        + new ByteSize(set.leastBytes().getLast()).label() + " on")
+                        + "; NCCL's own algorithms carry calls that no plan fits; call"
+                        + " banyan_plans.register(rank) before init_process_group"));
     }
 
     private int mostChannels(int devices) {

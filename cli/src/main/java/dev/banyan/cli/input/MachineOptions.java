@@ -138,9 +138,15 @@ public final class MachineOptions extends OptionGroup {
         return first;
     }
 
-    /** Drops the number that {@code -g} gives, where each process has one device. */
+    /**
+     * Drops the number that {@code -g} gives, where each process has one device.
+     *
+     * @throws ParameterException if {@code --devices} is given as well
+     */
     public void dropFirst() {
-        first = null;
+        if (devices() != null) {
+            first = null;
+        }
     }
 
     /** Returns the devices of {@code --devices} or {@code -g}, or null. */

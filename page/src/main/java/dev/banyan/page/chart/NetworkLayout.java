@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
  * them passes a third one; each hub where its neighbours are on average (W. T. Tutte, "How to draw a graph", Proc.
  * London Math. Soc. 13, 1963, doi:10.1112/plms/s3-13.1.743), then hubs that lie too close to each other apart.
  */
-public final class NetworkLayout {
+final class NetworkLayout {
     private static final int ROUNDS = 200;
 
     private final Network network;

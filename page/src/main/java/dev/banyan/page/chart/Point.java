@@ -1,7 +1,7 @@
 package dev.banyan.page.chart;
 
 /** A place in a drawing. */
-public record Point(double x, double y) {
+record Point(double x, double y) {
     Point plus(double dx, double dy) {
         return new Point(x + dx, y + dy);
     }

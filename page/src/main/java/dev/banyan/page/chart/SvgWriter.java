@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /** Writes an SVG drawing line by line. Not safe for use from several threads at once. */
-public final class SvgWriter {
+final class SvgWriter {
     private final StringBuilder text = new StringBuilder();
 
     /**
@@ -15,7 +15,7 @@ public final class SvgWriter {
      * @param title what it shows
      * @param description what it shows, for those who do not see it
      */
-    public SvgWriter(double width, double height, String title, String description) {
+    SvgWriter(double width, double height, String title, String description) {
         add(
                 "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %s %s' width='%s' height='%s' role='img'"
                         + " font-family='Helvetica, Arial, sans-serif'>",
@@ -31,7 +31,7 @@ public final class SvgWriter {
      * @param template its XML, with {@code %s} for each value; single quotes are written as double quotes
      * @param values texts, which are escaped, and numbers, which are rounded to two decimals
      */
-    public void add(String template, Object... values) {
+    void add(String template, Object... values) {
         Object[] written = Arrays.stream(values)
                 .map(value -> value instanceof Double number ? number(number) : escaped(value.toString()))
                 .toArray();
@@ -47,13 +47,13 @@ public final class SvgWriter {
     }
 
     /** Returns the whole drawing; nothing can be added afterwards. */
-    public String finish() {
+    String finish() {
         add("</svg>");
         return text.toString();
     }
 
     /** Returns a number with at most two decimals. */
-    public static String number(double value) {
+    static String number(double value) {
         return String.format(Locale.ROOT, "%.2f", value).replaceFirst("\\.?0+$", "");
     }
 

@@ -136,7 +136,7 @@ public final class PageStudy {
                 new SetsModel(groups.largest(), sets),
                 "profile " + profile.name()
                         + (byKernels
-                                ? ", one kernel on each GPU where a curve has a range, else chunk by chunk"
+                                ? ", one kernel on each GPU where a curve of Banyan has a range, else chunk by chunk"
                                 : ", graphs of copies and kernels, chunk by chunk, of which no range is known"),
                 curves,
                 playbacks,

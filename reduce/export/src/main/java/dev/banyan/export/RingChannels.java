@@ -23,9 +23,11 @@ import org.apache.commons.numbers.fraction.BigFraction;
 public record RingChannels(Network network, List<List<Integer>> orders, BigFraction planned, BigFraction algbw) {
     /**
      * GB/s up to which a channel, which is a block of threads or two, fills its links: NCCL's search doubles channels
-     * from there on ({@code ncclTopoDupChannels} of search.cc), but takes those of a file as they are.
+     * from there on ({@code ncclTopoDupChannels} of search.cc), but does not apply this rule to the channels of a file.
      */
     private static final double MOST_CHANNEL_GBS = 25;
+
+    private static final double ROUNDING = 1e-9;
 
     public RingChannels {
         orders = orders.stream().map(List::copyOf).toList();
@@ -46,7 +48,7 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
                 .limit(most)
                 .toList();
         RingChannels fewest = rated(rings.network(), orders, rings.rateGbs());
-        int times = Math.min(most / orders.size(), (int) Math.ceil(fewest.channelGbs() / MOST_CHANNEL_GBS));
+        int times = Math.min(most / orders.size(), (int) Math.ceil(fewest.channelGbs() / MOST_CHANNEL_GBS - ROUNDING));
         return rated(
                 rings.network(),
                 Collections.nCopies(times, orders).stream()

@@ -94,6 +94,25 @@ class NcclGraphTest {
         assertThatThrownBy(() -> NcclLimits.of("new")).hasMessageContaining("write e.g. 2.27.5");
     }
 
+    /** NCCL runs a channel of a file by one or two blocks of threads, however fast its links are. */
+    @Test
+    void ringsRepeatUntilBlocksCanFillTheLinks() {
+        for (Machine machine : Presets.all()) {
+            RingSet.of(machine, IntStream.range(0, machine.size()).toArray()).ifPresent(rings -> {
+                RingChannels few = RingChannels.of(rings, CHANNELS);
+                int channels = few.orders().size();
+                assertThat(few.channelGbs() < 25 + 1e-6 || 2 * channels > CHANNELS)
+                        .as("%s: %d channels of %f GB/s", machine.name(), channels, few.channelGbs())
+                        .isTrue();
+            });
+        }
+        Machine pair = Machine.preset("dgx-a100").subset(0, 1);
+        RingChannels channels =
+                RingChannels.of(RingSet.of(pair, new int[] {0, 1}).orElseThrow(), CHANNELS);
+        assertThat(channels.orders()).hasSize(12);
+        assertThat(channels.channelGbs()).isEqualTo(25, within(1e-9));
+    }
+
     @Test
     void treesOfRcclAreBinaryAndReachAllRanks() {
         for (String name : List.of("mi300x8", "p3.16xlarge", "pcie-8", "pcie-4")) {
@@ -103,6 +122,15 @@ class NcclGraphTest {
                     .orElseThrow();
             checkTrees(machine, RcclTrees.of(RingChannels.of(rings, CHANNELS)));
         }
+    }
+
+    @Test
+    void repeatedRingsGiveNoFurtherTrees() {
+        Machine machine = Machine.preset("mi300x8");
+        RingSet rings = RingSet.of(machine, IntStream.range(0, 8).toArray()).orElseThrow();
+        RingChannels channels = RingChannels.of(rings, NcclLimits.RCCL.channelsOf(8));
+        assertThat(channels.orders()).hasSize(28);
+        assertThat(RcclTrees.of(channels).trees()).hasSize(14);
     }
 
     private static void checkTrees(Machine machine, RcclTrees trees) {

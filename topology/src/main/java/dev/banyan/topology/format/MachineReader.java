@@ -100,7 +100,7 @@ public final class MachineReader {
         } catch (UnreadableFileException e) {
             throw new InputException(source, 0, 0, e.reason());
         } catch (IOException e) {
-            throw new InputException(source, 0, 0, "cannot be read: " + e.getMessage());
+            throw new InputException(source, 0, 0, "it cannot be read: " + e.getMessage());
         }
     }
 

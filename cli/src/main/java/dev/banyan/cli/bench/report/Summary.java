@@ -163,9 +163,8 @@ public final class Summary {
             return List.of();
         }
         List<String> lines = new ArrayList<>();
-        lines.add(
-                "# what to expect: median time (us) in place (above stand means), and of a loop written by hand on the"
-                        + " same buffers, in turns");
+        lines.add("# what to expect: median time (us) in place (the times above are means), and of a loop written by"
+                + " hand on the same buffers, in turns");
         lines.addAll(headings(Numbers.format("# %10s%" + column + "s ", "size", "loop")));
         for (List<Row> rows : bySize) {
             double loop = rows.stream()
@@ -196,7 +195,7 @@ public final class Summary {
                 apart.nanos() / 1e3, inPlace.nanos() / 1e3));
         lines.add(Numbers.format(
                 "# %s of %s over %d ranks reaches %.2f GB/s algbw out of place and %.2f in place. Share by medians,"
-                        + " out of place and in:",
+                        + " out of place and in place:",
                 any.call().collective().label(),
                 size(any),
                 any.call().ranks(),

@@ -44,7 +44,7 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
                 leftOut.add(candidate.label() + " is left out: " + e.getMessage());
             }
         }
-        MscclppExport large = Objects.requireNonNull(best, "a ring has two operands");
+        MscclppExport large = Objects.requireNonNull(best, "A ring always fits the executor's limits.");
         return isFaster(large, small)
                 ? new MscclppPlans(List.of(small, large), List.of(0L, crossover(small, large)), leftOut)
                 : new MscclppPlans(List.of(small), List.of(0L), leftOut);

@@ -172,7 +172,7 @@ public final class OwnSweep {
             return whole;
         }
         if (stated.hasDevices()) {
-            throw wrong("--devices names " + whole.size() + " devices, but the header names " + count
+            throw wrong("--devices or -g names " + whole.size() + " devices, but the header names " + count
                     + " ranks; leave the option out");
         }
         int[] group = devices.group()
