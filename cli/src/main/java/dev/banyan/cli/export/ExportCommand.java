@@ -197,7 +197,7 @@ public final class ExportCommand extends Subcommand {
                         + " and banyan_plans.py to " + at
                         + (set.plans().size() == 1
                                 ? ""
-                                : "; it takes the second plan from "
+                                : "; banyan_plans.py takes the second plan from "
                                         + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group"));
