@@ -65,7 +65,7 @@ class ValidateCommandTest {
                         .err())
                 .contains("--devices-per-process is 9; p3.16xlarge has 8 devices");
         assertThat(CommandRun.of("validate --devices 0-3 --sweeps " + own).err())
-                .contains("--devices and --unit need --machine");
+                .contains("--devices, -g and --unit need --machine");
     }
 
     @Test

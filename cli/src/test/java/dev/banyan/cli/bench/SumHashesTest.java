@@ -43,7 +43,7 @@ public class SumHashesTest {
                 .contains("leave --machine out");
         assertThat(CommandRun.of("selftest --reproducible --backend host --devices 0,1")
                         .err())
-                .contains("--devices of --reproducible names GPUs");
+                .contains("--devices and -g of --reproducible name GPUs");
         System.setProperty(JobPlace.RANK.name(), "0");
         try {
             for (String ignored :

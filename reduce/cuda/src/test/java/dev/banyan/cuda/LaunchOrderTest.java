@@ -58,10 +58,11 @@ class LaunchOrderTest {
     /** The number of calls that gave the right sum. */
     private long sums;
 
-    /** A communicator, its call, whose kernels have a block for each multiprocessor, and its caller's streams. */
+    /** A communicator, its call, whose kernels take half of a GPU, and its caller's streams. */
     private record User(Communicator gpus, CollectiveCall call, List<CUstream> streams) {
         static User make(int multiprocessors) {
-            int count = COUNT_OF_BLOCK * multiprocessors;
+            int blocks = 2 * multiprocessors;
+            int count = COUNT_OF_BLOCK * blocks;
             Config config = Config.builder()
                     .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
                     .build();
@@ -71,7 +72,7 @@ class LaunchOrderTest {
                     FaultClock.STOPPED,
                     false,
                     ExecutorChoice.KERNEL,
-                    new ProgramSizes(0, 8 << 10, 4, multiprocessors),
+                    new ProgramSizes(0, 8 << 10, 4, blocks),
                     1,
                     1);
             Communicator gpus = Communicator.create(
