@@ -203,7 +203,7 @@ public final class Summary {
                 any.bytes() / leastInPlace / 1e3));
         boolean faster = false;
         for (Row row : largest) {
-            double apartShare = leastApart / row.outOfPlace().medianUs();
+            double apartShare = leastApart / us(row);
             double inPlaceShare = leastInPlace / row.inPlace().medianUs();
             faster |= Math.max(apartShare, inPlaceShare) > 1;
             lines.add(Numbers.format(
