@@ -6,13 +6,9 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.commons.numbers.fraction.BigFraction;
 
@@ -36,10 +32,7 @@ public record RcclTrees(List<Tree> trees, BigFraction algbw) {
     public static RcclTrees of(RingChannels rings) {
         Network network = rings.network();
         RcclTrees best = rated(
-                network,
-                withoutRepetition(rings.orders()).stream()
-                        .map(RcclTrees::heldAtTheMiddle)
-                        .toList());
+                network, rings.orders().stream().map(RcclTrees::heldAtTheMiddle).toList());
         List<PackedTree> binary = AllReducePacking.of(network).trees().stream()
                 .filter(tree -> tree.up().equals(tree.down()) && mostChildren(tree.up()) <= MOST_CHILDREN)
                 .toList();
@@ -48,19 +41,6 @@ public record RcclTrees(List<Tree> trees, BigFraction algbw) {
             best = rounded.algbw.compareTo(best.algbw) > 0 ? rounded : best;
         }
         return best;
-    }
-
-    /** Returns the fewest of some orders with the same shares. */
-    private static List<List<Integer>> withoutRepetition(List<List<Integer>> orders) {
-        Map<List<Integer>, Integer> counts = new LinkedHashMap<>();
-        orders.forEach(order -> counts.merge(order, 1, Integer::sum));
-        int times = counts.values().stream()
-                .map(count -> BigInteger.valueOf(count))
-                .reduce(BigInteger.ZERO, BigInteger::gcd)
-                .intValueExact();
-        return counts.entrySet().stream()
-                .flatMap(entry -> Collections.nCopies(entry.getValue() / times, entry.getKey()).stream())
-                .toList();
     }
 
     private static RcclTrees rated(Network network, List<Tree> trees) {

@@ -34,8 +34,7 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
     }
 
     /**
-     * Rounds the shares of rings to whole channels: to the fewest with which next to nothing is lost, each as often as
-     * its blocks need to fill the links.
+     * Rounds the shares of rings to whole channels: to the fewest with which next to nothing is lost.
      *
      * @param most most channels, at least 1; a single one goes one way around
      */
@@ -47,14 +46,20 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
                 .flatMap(ring -> Stream.of(ring.order(), ring.order().reversed()))
                 .limit(most)
                 .toList();
-        RingChannels fewest = rated(rings.network(), orders, rings.rateGbs());
-        int times = Math.min(most / orders.size(), (int) Math.ceil(fewest.channelGbs() / MOST_CHANNEL_GBS - ROUNDING));
-        return rated(
-                rings.network(),
-                Collections.nCopies(times, orders).stream()
-                        .flatMap(List::stream)
-                        .toList(),
-                rings.rateGbs());
+        return rated(rings.network(), orders, rings.rateGbs());
+    }
+
+    /**
+     * Repeats each ring as often as its blocks need to fill the links.
+     *
+     * @param most most channels, at least as many as there are
+     */
+    public RingChannels filling(int most) {
+        int times = Math.min(most / orders.size(), (int) Math.ceil(channelGbs() / MOST_CHANNEL_GBS - ROUNDING));
+        List<List<Integer>> repeated = Collections.nCopies(times, orders).stream()
+                .flatMap(List::stream)
+                .toList();
+        return rated(network, repeated, planned);
     }
 
     /**

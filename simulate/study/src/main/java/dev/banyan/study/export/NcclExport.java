@@ -19,18 +19,20 @@ import org.jspecify.annotations.Nullable;
  * The rings of a machine for NCCL and RCCL, and what to expect of them.
  *
  * @param machine the devices that take part
- * @param channels their rings
+ * @param rings the fewest rings with the right shares
+ * @param channels these rings as often as NCCL needs them to fill the links
  */
-public record NcclExport(Machine machine, RingChannels channels) {
+public record NcclExport(Machine machine, RingChannels rings, RingChannels channels) {
     /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
     private static final List<Double> SOCKETS = List.of(10.0, 32.0);
 
     /** @throws IllegalStateException if no ring joins the devices */
     public static NcclExport of(ChosenMachine chosen, int mostChannels) {
-        RingSet rings = RingSet.of(chosen.whole(), chosen.devices())
+        RingSet exact = RingSet.of(chosen.whole(), chosen.devices())
                 .orElseThrow(() -> new IllegalStateException("no ring joins the devices of "
                         + chosen.machine().name() + ", so that there is nothing to write; let NCCL search by itself"));
-        return new NcclExport(chosen.machine(), RingChannels.of(rings, mostChannels));
+        RingChannels rings = RingChannels.of(exact, mostChannels);
+        return new NcclExport(chosen.machine(), rings, rings.filling(mostChannels));
     }
 
     /** Returns why such a file is of no use here, or null. */
@@ -67,14 +69,14 @@ public record NcclExport(Machine machine, RingChannels channels) {
 
     /** The variables of RCCL. */
     public ExportedText variables() {
-        String rings = "export NCCL_RINGS=\"" + RcclTrees.rings(machine, channels) + "\"\n";
+        String variable = "export NCCL_RINGS=\"" + RcclTrees.rings(machine, channels) + "\"\n";
         List<String> remarks = new ArrayList<>(rates());
         remarks.add("RCCL skips rings over another number of devices than a communicator has");
         boolean inOrder = IntStream.range(0, machine.size())
                 .allMatch(rank -> machine.devices().get(rank).name().equals("GPU" + rank));
         String trees = "";
         if (inOrder) {
-            RcclTrees packed = RcclTrees.of(channels);
+            RcclTrees packed = RcclTrees.of(rings);
             trees = "# export RCCL_TREES=\"" + packed.value() + "\"\n";
             remarks.add("RCCL_TREES, in place of NCCL_RINGS, makes every allreduce take trees: "
                     + Numbers.gbs(packed.algbw()) + " algbw by the links, with fewer hops; rank i must be device i");
@@ -82,7 +84,7 @@ public record NcclExport(Machine machine, RingChannels channels) {
             remarks.add("RCCL_TREES numbers ranks, so it is left out for a part of the devices or another order");
         }
         remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints the rings and trees");
-        return new ExportedText(rings + trees, List.of(), remarks);
+        return new ExportedText(variable + trees, List.of(), remarks);
     }
 
     private List<String> rates() {
