@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Reproducible sums, against decimal numbers. */
 class ReproducibleSumTest {
@@ -81,15 +82,23 @@ class ReproducibleSumTest {
                     .toArray(long[][]::new);
             for (boolean mean : new boolean[] {false, true}) {
                 long[] sums = sums(type, mean, values, 1);
-                Copies copies = new Copies(type, mean, contributions);
+                Block block = new Block(type, mean, contributions);
+                long before = 0;
                 for (int i = 0; i < samples; i++) {
                     long expected = oracle.defined(values[i], mean);
                     assertThat(sums[i])
                             .as("%s of %s, %s, mean %s", kind, Arrays.toString(values[i]), type, mean)
                             .isEqualTo(expected);
-                    assertThat(copies.sum(values[i]))
+                    assertThat(block.sum(values[i], values[i]))
                             .as("vectors: %s of %s, %s, mean %s", kind, Arrays.toString(values[i]), type, mean)
                             .containsOnly(expected);
+                    if (i > 0) {
+                        assertThat(block.sum(values[i - 1], values[i]))
+                                .as("vectors: sample %s of %s, %s, mean %s", i, kind, type, mean)
+                                .startsWith(before, expected)
+                                .containsOnly(before, expected);
+                    }
+                    before = expected;
                     if (!mean && oracle.isFinite(sums[i])) {
                         checkBound(oracle, values[i], sums[i]);
                     }
@@ -98,15 +107,32 @@ class ReproducibleSumTest {
         }
     }
 
-    /** Sums a block of copies of one sample, which vectors sum if they can sum the sample. */
-    private static final class Copies {
-        private static final int ELEMENTS = 19;
+    /** Floats of a type lose the small number beside the sum of the great ones, which then cancel. */
+    @ParameterizedTest
+    @EnumSource(names = {"F32", "F64", "F16", "BF16"})
+    void aSmallNumberCountsBesideGreatOnesThatCancel(DataType type) {
+        SumOracle oracle = new SumOracle(type);
+        Block block = new Block(type, false, 8);
+        long great = (((oracle.exponentMask() / 2) + 1) << oracle.fractionBits()) - 1;
+        for (int binades = 0; binades < oracle.exponentMask() / 2; binades++) {
+            long small = great - ((long) binades << oracle.fractionBits());
+            long negative = great | (1L << (oracle.bits() - 1));
+            long[] values = {great, great, great, small, negative, negative, negative, 0};
+            assertThat(block.sum(values, values))
+                    .as("%s, %d binades apart", type, binades)
+                    .containsOnly(oracle.defined(values, false));
+        }
+    }
+
+    /** Sums a block of two samples by turns, which vectors sum if they can sum both. */
+    private static final class Block {
+        private static final int ELEMENTS = 35;
 
         private final DataType type;
         private final SumBlock block;
         private final MemorySegment[] inputs;
 
-        Copies(DataType type, boolean mean, int contributions) {
+        Block(DataType type, boolean mean, int contributions) {
             this.type = type;
             block = new SumBlock(new ReproducibleSum(type, contributions, mean));
             inputs = Stream.generate(() -> ARENA.allocate((ELEMENTS + 1L) * type.bytes(), 8))
@@ -114,10 +140,10 @@ class ReproducibleSumTest {
                     .toArray(MemorySegment[]::new);
         }
 
-        long[] sum(long[] values) {
+        long[] sum(long[] even, long[] odd) {
             for (int element = 0; element < ELEMENTS; element++) {
                 for (int input = 0; input < inputs.length; input++) {
-                    set(type, inputs[input], element, values[input]);
+                    set(type, inputs[input], element, (element % 2 == 0 ? even : odd)[input]);
                 }
             }
             block.sum(inputs, type.bytes(), new MemorySegment[] {inputs[0]}, type.bytes(), ELEMENTS);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class VectorsTest {
     private static final Path FILE = Path.of("..", "..", "docs", "reproducible-vectors.csv");
     /** As many elements as the longest vectors have. */
-    private static final int COPIES = 16;
+    private static final int COPIES = 32;
 
     private static final int[] CONTRIBUTIONS = {1, 2, 3, 8, 16, 17};
 
