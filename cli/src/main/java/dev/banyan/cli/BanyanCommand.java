@@ -194,9 +194,7 @@ final class BanyanCommand extends Subcommand {
         } else {
             err.println("banyan: " + unknownOptions(error).orElseGet(() -> sentence(error)));
         }
-        if (operand.isPresent() || !UnmatchedArgumentException.printSuggestions(error, err)) {
-            err.println("See '" + command.getCommandSpec().qualifiedName() + " --help'.");
-        }
+        err.println("See '" + command.getCommandSpec().qualifiedName() + " --help'.");
         return command.getCommandSpec().exitCodeOnInvalidInput();
     }
 
@@ -209,10 +207,12 @@ final class BanyanCommand extends Subcommand {
                 .filter(word -> word.matches("--?[A-Za-z].*"))
                 .map(TerminalText::of)
                 .toList();
+        List<String> known = unmatched.getSuggestions();
         return options.isEmpty()
                 ? Optional.empty()
                 : Optional.of((options.size() == 1 ? "unknown option '" : "unknown options '")
-                        + String.join("', '", options) + "'");
+                        + String.join("', '", options) + "'"
+                        + (known.isEmpty() ? "" : "; did you mean " + String.join(" or ", known) + "?"));
     }
 
     /** Returns the message about an option that the command does not have. */

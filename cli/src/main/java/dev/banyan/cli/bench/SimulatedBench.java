@@ -139,7 +139,9 @@ final class SimulatedBench {
             reporter.lines(passes());
         }
         if (nccl != null) {
-            reporter.lines(List.of("# " + nccl.remark()));
+            boolean ranged = rows.stream()
+                    .anyMatch(row -> !ours.contains(row) && row.outOfPlace().range() != null);
+            reporter.lines(List.of("# " + nccl.remark() + (ranged ? "; its ranges are of these worst errors" : "")));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -234,7 +236,7 @@ final class SimulatedBench {
             lines.add("# where the kernels exchange without slots, buffers are assumed to be of Communicator.allocate,"
                     + " and sums to be of floats or 32-bit integers");
         }
-        lines.add("# ranges are of constants that nobody measured on such a machine"
+        lines.add("# ranges of Banyan's times: by constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));
         if (!verbose) {
             return lines;
@@ -251,7 +253,7 @@ final class SimulatedBench {
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
         List<String> lines = summary.comparison("predicted time (us) out of place");
-        summary.choices().ifPresent(lines::add);
+        lines.addAll(summary.choices());
         Network network = chosen.network();
         Collective collective = sweep.call().collective();
         int root = sweep.call().root();

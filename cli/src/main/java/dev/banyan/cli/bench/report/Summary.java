@@ -70,7 +70,13 @@ public final class Summary {
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         lines.addAll(0, headings(Numbers.format("# %10s", "size")));
-        lines.addFirst("# " + times + (marked ? "; * is the least where no ranges overlap" : ""));
+        boolean ranged = bySize.stream()
+                .flatMap(List::stream)
+                .allMatch(row -> row.outOfPlace().range() != null);
+        lines.addFirst("# " + times
+                + (marked
+                        ? "; * is the least where no ranges overlap"
+                        : ranged ? "; ranges overlap at every size, which leaves open what is faster" : ""));
         return lines;
     }
 
@@ -137,19 +143,19 @@ public final class Summary {
     }
 
     /** Returns what {@code auto} takes, by size; nothing where it was not predicted. */
-    public Optional<String> choices() {
+    public List<String> choices() {
         List<String> choices = new ArrayList<>();
         String last = null;
         for (List<Row> rows : bySize) {
             for (Row row : rows) {
                 String choice = row.outOfPlace().choice();
                 if (row.algorithm().algorithm() == AlgorithmChoice.AUTO && choice != null && !choice.equals(last)) {
-                    choices.add(inChunks(choice) + (bySize.size() == 1 ? "" : " from " + size(row)));
+                    choices.add("# auto takes " + inChunks(choice) + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;
                 }
             }
         }
-        return choices.isEmpty() ? Optional.empty() : Optional.of("# auto takes " + String.join(", ", choices));
+        return choices;
     }
 
     private static String inChunks(String choice) {
@@ -163,7 +169,7 @@ public final class Summary {
             return List.of();
         }
         List<String> lines = new ArrayList<>();
-        lines.add("# what to expect: median time (us) in place (the times above are means), and of a loop written by"
+        lines.add("# measured beside: median time (us) in place (the times above are means), and of a loop written by"
                 + " hand on the same buffers, in turns");
         lines.addAll(headings(Numbers.format("# %10s%" + column + "s ", "size", "loop")));
         for (List<Row> rows : bySize) {
@@ -230,8 +236,14 @@ public final class Summary {
                 + any.call().ranks() + " ranks at no more than " + Numbers.gbs(gbs) + " algbw"
                 + (counted.isEmpty() ? "" : " (" + counted + ")") + ". Share of that at " + size(any) + ":");
         for (Row row : largest) {
+            TimeRange range = row.outOfPlace().range();
             String share = Numbers.format(
-                    "# %s  %3.0f%%", name(row), 100 * row.outOfPlace().algbwGBs() / gbs);
+                            "# %s  %3.0f%%", name(row), 100 * row.outOfPlace().algbwGBs() / gbs)
+                    + (range == null
+                            ? ""
+                            : Numbers.format(
+                                    " (%.0f%% to %.0f%%)",
+                                    share(row, range.mostUs(), gbs), share(row, range.leastUs(), gbs)));
             boolean same = row.inPlace().algbwGBs() == row.outOfPlace().algbwGBs();
             lines.add(share
                     + (same
@@ -240,6 +252,11 @@ public final class Summary {
                                     ", in place %.0f%%", 100 * row.inPlace().algbwGBs() / gbs)));
         }
         return lines;
+    }
+
+    /** Returns the percentage of a bound that a row reaches in a time. */
+    private static double share(Row row, double us, double gbs) {
+        return Math.min(100, 100 * row.bytes() / us / 1e3 / gbs);
     }
 
     /** Returns the least time that a row could have; 0 of a prediction without a range. */

@@ -194,8 +194,9 @@ public record Comparison(
                     null,
                     null,
                     null,
-                    nccl.remark() + "; the rate, between 1 and 2 GiB, includes latencies, which other rows leave out"
-                            + shareBeyond(rate, bound, beyond));
+                    "the rate of nccl, simulated between 1 and 2 GiB, includes latencies, which the other rows leave"
+                            + " out"
+                            + shareBeyond(rate, bound, beyond) + "; " + nccl.remark());
         } catch (IllegalArgumentException e) {
             return new Row(name, null, null, null, null, null, e.getMessage(), null, null);
         }

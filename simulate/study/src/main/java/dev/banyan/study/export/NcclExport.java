@@ -127,14 +127,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         .map(search ->
                                 Numbers.count(search.channels(), "channel") + " of " + Numbers.gbs(search.channelGbs()))
                         .distinct()
-                        .collect(Collectors.joining(" to "))
+                        .collect(Collectors.joining(" or "))
                 + (assumed == null
-                        ? ", as it assumes 10 to 32 GB/s between two sockets (--nccl-socket-gbs states it)"
+                        ? ", as it assumes 10 GB/s or up to 32 between two sockets (--nccl-socket-gbs states it)"
                         : ""));
         remarks.add(Numbers.format(
-                "Expected gain of large calls, predicted and not measured: %.1f times if NCCL's channels fill the"
-                        + " links, %.1f times if NCCL runs one channel at the speed that it counts, as its logs on such"
-                        + " machines show",
+                "Expected gain of large calls, predicted and not measured: between %.1f times, if NCCL's channels fill"
+                    + " the links, and %.1f times, if NCCL runs one channel at the speed that it counts, as its logs"
+                    + " on such machines show",
                 Math.max(1, least), Math.max(1, most)));
         boolean throughHost = IntStream.range(0, machine.size() * machine.size())
                 .anyMatch(pair -> NoPeerAccess.between(machine, pair / machine.size(), pair % machine.size()));

@@ -24,7 +24,8 @@ public final class PcieRates {
                     return "PCIe is counted as NCCL counts it (" + Numbers.plain(link.gbsAToB()) + " GB/s one way for "
                             + Numbers.count(link.lanes(), "lane") + " of " + Numbers.plain(gts) + " GT/s, "
                             + Numbers.plain(link.lanes() * gts * RAW_GBS_PER_GTS)
-                            + " GB/s raw); single copies have been faster";
+                            + " GB/s raw); single copies have been faster, so that measured rates may exceed bounds"
+                            + " through PCIe";
                 }
             }
         }
