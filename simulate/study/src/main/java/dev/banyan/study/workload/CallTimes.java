@@ -102,10 +102,7 @@ public final class CallTimes {
     }
 
     private double us(PlannedSchedule call) {
-        return kernelUs.computeIfAbsent(
-                call,
-                planned -> costs.programSimulator(planned.links())
-                        .predictedUs(program(planned).orElseThrow()));
+        return kernelUs.computeIfAbsent(call, planned -> costs.predictedUs(planned.schedule(), planned.links()));
     }
 
     private List<Job> jobs(int depth) {
