@@ -189,10 +189,10 @@ class BoundCommandTest {
     /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        g5.48xlarge  | limited by the links of all 8 GPUs: 13.714 GB/s
-        pcie-8       | limited by the links of all 8 GPUs: 6.857 GB/s
-        dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: 171.429 GB/s
-        mi300x8      | cut into single GPUs: 1792 GB/s crosses each way and each byte must cross 7 times: 1792/7 = 256 GB/s
+        g5.48xlarge  | limited by the links of all 8 GPUs: each GPU has 24 GB/s each way, and each byte must pass 7/4 times on average: 24 * 4/7 = 13.714 GB/s
+        pcie-8       | limited by the links of all 8 GPUs: each GPU has 12 GB/s each way, and each byte must pass 7/4 times on average: 12 * 4/7 = 6.857 GB/s
+        dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: each GPU has 300 GB/s each way, and each byte must pass 7/4 times on average: 300 * 4/7 = 171.429 GB/s
+        mi300x8      | cut into single GPUs: the links between them carry 1792 GB/s each way in all, and each byte must cross 7 times: 1792/7 = 256 GB/s
         """)
     void certificatesNameTheLinksThatLimit(String machine, String sentence) throws Exception {
         JsonNode certificate =
@@ -227,6 +227,22 @@ class BoundCommandTest {
                         + ", \"links\": " + links + " }");
         JsonNode row = json("bound --machine " + file).get("rows").get(0);
         assertThat(row.get("certificate").get("sentence").asText()).isEqualTo("limited by " + limiting);
+    }
+
+    /** Three GPUs on one socket and one on another: the link between the sockets is no link of the GPU. */
+    @Test
+    void linkBetweenSocketsIsNamedByItsEnds(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("sockets.txt"), """
+            GPU0 GPU1 GPU2 GPU3 NUMA Affinity
+            GPU0 X NODE NODE SYS 0
+            GPU1 NODE X NODE SYS 0
+            GPU2 NODE NODE X SYS 0
+            GPU3 SYS SYS SYS X 1
+            """);
+        JsonNode row = json("bound --machine " + file).get("rows").get(0);
+        assertThat(row.get("certificate").get("sentence").asText())
+                .isEqualTo("limited by the links of GPU0, GPU1, GPU2 and the link between socket1 and socket0,"
+                        + " behind which is GPU3: 7.667 GB/s");
     }
 
     private static String link(int a, int b, int gbs) {

@@ -171,7 +171,8 @@ class PackingCommandTest {
                 .startsWith("# dgx-2: 16 devices, packing for all_reduce, 16 trees in ")
                 .contains(
                         "# rate: 80 GB/s of at most 80 GB/s (NVLink), ratio 1.000, depth 1",
-                        "# bound (NVLink): limited by the links of all 16 GPUs to NVSwitch: 80 GB/s",
+                        "# bound (NVLink): limited by the links of all 16 GPUs to NVSwitch: each GPU has 150 GB/s each"
+                                + " way, and each byte must pass 15/8 times on average: 150 * 8/15 = 80 GB/s",
                         "# bound (all links): ",
                         "# root 15, share 1/16 = 0.063, 5 GB/s",
                         "through NVSwitch: 240 pairs");

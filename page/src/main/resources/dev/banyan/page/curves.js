@@ -16,8 +16,13 @@ const curves = [
 const bytes = [...new Set(curves.flatMap((curve) => curve.points.map((point) => point.bytes)))].sort((a, b) => a - b);
 curves.at(-1).byBytes = new Map(bytes.map((each) => [each, { us: each / whole.bound / 1e3 }]));
 
+const ranged = curves.filter((curve) => curve.points.some((point) => point.least !== undefined));
+
 /** True if some time has a range. */
-const RANGED = curves.some((curve) => curve.points.some((point) => point.least !== undefined));
+const RANGED = ranged.length > 0;
+
+/** True if some time by Banyan has a range. */
+const BANYAN_RANGED = ranged.some((curve) => curve.name !== NCCL);
 
 let focus = 0;
 let at = Math.max(0, bytes.indexOf(SHOWN_SIZE));
@@ -253,7 +258,7 @@ function legend() {
         ...[
           "curve",
           `time of ${size(bytes[at])}`,
-          ...(RANGED ? ["range by assumed constants"] : []),
+          ...(RANGED ? ["range"] : []),
           "busbw",
           `algorithm at ${size(bytes[at])}`,
           "",
@@ -291,7 +296,14 @@ export function startCurves() {
   byId("curves-note").textContent =
     `all_reduce between all ${model.machine.devices} GPUs, in place, predicted by the simulator: ` +
     `${model.predictedBy}.` +
-    (RANGED ? " The highlighted curve has a band where constants of its class of machine are assumed." : "");
+    (BANYAN_RANGED ? " The highlighted curve shows its range as a band." : "");
+  const ranges = [
+    ...(BANYAN_RANGED ? ["of a curve of Banyan by assumed constants"] : []),
+    ...(ranged.some((curve) => curve.name === NCCL)
+      ? ["of nccl by the worst error of its model in this class of machines"]
+      : []),
+  ];
+  byId("range-note").textContent = RANGED ? `Range: ${ranges.join("; ")}.` : "";
   byId("curve-size").max = bytes.length - 1;
   byId("curve-size").addEventListener("input", (event) => setSize(Number(event.target.value)));
   setSize(at);

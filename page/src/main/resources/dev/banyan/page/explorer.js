@@ -209,14 +209,20 @@ function boundText(set) {
     html(
       "p",
       { class: "bound", id: "bound" },
-      set.counted ? `Counting ${set.counted}: no schedule exceeds ` : "No schedule exceeds ",
+      set.counted ? `Over ${set.counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds ` : "No schedule exceeds ",
       html("b", {}, gbs(set.bound)),
       " of algbw",
       set.exact.includes("/") ? ` (exactly ${set.exact})` : "",
       ".",
     ),
     html("p", { class: "note", id: "why" }, `${set.why[0].toUpperCase()}${set.why.slice(1)}.`),
-    set.beyond ? html("p", { class: "note", id: "beyond" }, `Higher bounds: ${set.beyond.join("; ")}.`) : "",
+    set.beyond
+      ? html(
+          "p",
+          { class: "note", id: "beyond" },
+          `A schedule that uses more has a higher bound: ${set.beyond.join("; ")}.`,
+        )
+      : "",
     machine.assumed.length
       ? html("p", { class: "note", id: "assumed" }, `This holds if what is assumed is right: ${machine.assumed.join("; ")}.`)
       : "",

@@ -59,10 +59,12 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#name")).isEqualTo("p3.16xlarge");
         assertThat(browser.text("#summary")).contains("8 GPUs", "85.714 GB/s");
         assertThat(browser.text("#bound"))
-                .isEqualTo("Counting NVLink: no schedule exceeds 85.714 GB/s of algbw (exactly 600/7).");
-        assertThat(browser.text("#beyond")).matches("Higher bounds: [0-9.]+ GB/s counting all links.*");
+                .isEqualTo("Over NVLink alone: no schedule exceeds 85.714 GB/s of algbw (exactly 600/7).");
+        assertThat(browser.text("#beyond"))
+                .matches("A schedule that uses more has a higher bound: [0-9.]+ GB/s over all links, PCIe as well\\.");
         assertThat(browser.all("#assumed")).isEmpty();
-        assertThat(browser.text("#why")).contains("Cut into single GPUs: 600 GB/s crosses each way");
+        assertThat(browser.text("#why"))
+                .contains("Cut into single GPUs: the links between them carry 600 GB/s each way in all");
         assertThat(browser.text("#about")).contains("published sweeps");
     }
 

@@ -136,8 +136,10 @@ public final class PageStudy {
                 new SetsModel(groups.largest(), sets),
                 "profile " + profile.name()
                         + (byKernels
-                                ? ", one kernel on each GPU where a curve of Banyan has a range, else chunk by chunk"
-                                : ", graphs of copies and kernels, chunk by chunk, of which no range is known"),
+                                ? ". Times of Banyan with a range are of one kernel on each GPU. Times of Banyan"
+                                        + " without a range are of graphs of copies and kernels, chunk by chunk"
+                                : ". Times of Banyan are of graphs of copies and kernels, chunk by chunk, and have no"
+                                        + " range"),
                 curves,
                 playbacks,
                 steps,

@@ -128,8 +128,10 @@ final class SetStudy {
         List<Limit> limits = network.ranks() == machine.size()
                 ? Limit.beyond(chosen, new int[0], network, Collective.ALL_REDUCE, -1, bound)
                 : Limit.reduced(network, Collective.ALL_REDUCE, bound);
+        String all = network.leavesOutLinks() ? "all links, PCIe as well" : "all links";
         return limits.stream()
-                .map(limit -> Numbers.gbs(limit.algbwGBs()) + " counting " + limit.counted())
+                .map(limit -> Numbers.gbs(limit.algbwGBs()) + " over "
+                        + limit.counted().replace("all links", all))
                 .toList();
     }
 

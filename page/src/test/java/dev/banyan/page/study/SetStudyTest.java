@@ -22,9 +22,11 @@ class SetStudyTest {
                 Config.defaults());
         SetModel whole = study.of(0, 1, 2, 3, 4, 5, 6, 7);
         assertThat(whole.counted()).isEqualTo("NVLink, no reduction in switches");
-        assertThat(whole.beyond()).first().isEqualTo("400 GB/s counting NVLink, with reduction in switches");
-        assertThat(whole.beyond()).last().asString().endsWith(" GB/s counting all links, with reduction in switches");
-        assertThat(study.of(0, 1, 2, 3).beyond())
-                .containsExactly("360 GB/s counting NVLink, with reduction in switches");
+        assertThat(whole.beyond()).first().isEqualTo("400 GB/s over NVLink, with reduction in switches");
+        assertThat(whole.beyond())
+                .last()
+                .asString()
+                .endsWith(" GB/s over all links, PCIe as well, with reduction in switches");
+        assertThat(study.of(0, 1, 2, 3).beyond()).containsExactly("360 GB/s over NVLink, with reduction in switches");
     }
 }

@@ -66,7 +66,8 @@ public record CertificateReport(
             case Certificate.Prices prices ->
                 new CertificateReport(
                         "prices",
-                        "limited by " + SaturatedLinks.of(prices, network) + ": " + limit,
+                        "limited by " + SaturatedLinks.of(prices, network) + ": "
+                                + SaturatedLinks.product(prices, network) + limit,
                         null,
                         null,
                         null,
@@ -93,7 +94,8 @@ public record CertificateReport(
         String parts = crossings + 1 == network.ranks()
                 ? "single GPUs"
                 : partition.parts().stream().map(CertificateReport::set).collect(Collectors.joining(" "));
-        return "cut into " + parts + ": " + Numbers.gbs(gbs) + " crosses each way and each byte must cross "
+        return "cut into " + parts + ": the links between them carry " + Numbers.gbs(gbs)
+                + " each way in all, and each byte must cross "
                 + (crossings == 1
                         ? "once: " + limit
                         : crossings + " times: " + Numbers.plain(gbs) + "/" + crossings + " = " + limit);

@@ -1,19 +1,24 @@
 package dev.banyan.study.machine;
 
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.DoubleStream;
+import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * The links that limit a rate, in words: those that have a price in a {@linkplain Certificate.Prices certificate}. They
  * are named by what they join; links of all ranks, and those of one hub, are named together. The uplink of a hub that
- * has one rank and nothing else below it counts as that rank's link.
+ * has one rank and nothing else below it counts as that rank's link, unless it joins two sockets.
  */
 public final class SaturatedLinks {
     /** Names in one list before the rest is only counted. */
@@ -25,17 +30,21 @@ public final class SaturatedLinks {
         SortedSet<Integer> ranks = new TreeSet<>();
         SortedSet<Integer> hubsOfRanks = new TreeSet<>();
         List<String> pairs = new ArrayList<>();
+        SortedSet<String> bridges = new TreeSet<>();
         SortedMap<Integer, SortedSet<Integer>> uplinks = new TreeMap<>();
         for (int arc : prices.prices().keySet()) {
             int low = Math.min(network.from(arc), network.to(arc));
             int high = Math.max(network.from(arc), network.to(arc));
-            if (low < network.ranks() && high >= network.ranks()) {
-                ranks.add(low);
-                hubsOfRanks.add(high);
-            } else if (rankBehind(network, high, low) >= 0) {
-                ranks.add(rankBehind(network, high, low));
-                hubsOfRanks.add(low);
-            } else if (high < network.ranks() || network.kind(arc) == Link.Kind.SOCKET) {
+            int owner = owner(network, low, high);
+            boolean joinsSockets = network.kind(arc) == Link.Kind.SOCKET;
+            if (owner >= 0 && !joinsSockets) {
+                ranks.add(owner);
+                hubsOfRanks.add(owner == low ? high : low);
+            } else if (owner >= 0) {
+                bridges.add(bridge(network, high, low, owner));
+            } else if (joinsSockets && rankBehind(network, low, high) >= 0) {
+                bridges.add(bridge(network, low, high, rankBehind(network, low, high)));
+            } else if (high < network.ranks() || joinsSockets) {
                 String pair =
                         network.node(low).name() + "-" + network.node(high).name();
                 if (!pairs.contains(pair)) {
@@ -54,7 +63,51 @@ public final class SaturatedLinks {
         if (!ranks.isEmpty()) {
             phrases.add(links(network, ranks, hubsOfRanks));
         }
+        phrases.addAll(bridges);
         return String.join(" and ", phrases);
+    }
+
+    /**
+     * Derives the rate from the links of the ranks if all these limit it alike; empty otherwise. The prices then prove
+     * the average number of times that each byte passes a link of a rank.
+     */
+    static String product(Certificate.Prices prices, Network network) {
+        double[] out = new double[network.ranks()];
+        double[] in = new double[network.ranks()];
+        for (int arc : prices.prices().keySet()) {
+            int low = Math.min(network.from(arc), network.to(arc));
+            int high = Math.max(network.from(arc), network.to(arc));
+            int owner = owner(network, low, high);
+            if (owner < 0 || network.kind(arc) == Link.Kind.SOCKET) {
+                return "";
+            }
+            boolean leaves = network.from(arc) == (owner == low ? low : high);
+            (leaves ? out : in)[owner] += network.gbs(arc);
+        }
+        double gbs = out[0];
+        Set<BigFraction> price = new HashSet<>(prices.prices().values());
+        if (price.size() != 1
+                || DoubleStream.concat(DoubleStream.of(out), DoubleStream.of(in))
+                        .anyMatch(each -> each != gbs)) {
+            return "";
+        }
+        BigFraction share = price.iterator().next().multiply(2 * network.ranks());
+        return share.equals(BigFraction.ONE)
+                ? ""
+                : "each GPU has " + Numbers.gbs(gbs) + " each way, and each byte must pass "
+                        + Numbers.exact(share.reciprocal()) + " times on average: " + Numbers.plain(gbs) + " * "
+                        + Numbers.exact(share) + " = ";
+    }
+
+    /** Returns the rank whose link joins two nodes; -1 if that is no rank's. */
+    private static int owner(Network network, int low, int high) {
+        return low < network.ranks() && high >= network.ranks() ? low : rankBehind(network, high, low);
+    }
+
+    private static String bridge(Network network, int near, int far, int rank) {
+        return "the link between " + network.node(near).name() + " and "
+                + network.node(far).name() + ", behind which is "
+                + network.node(rank).name();
     }
 
     /** The only rank below a hub whose other neighbour is given; -1 where that is not so. */
