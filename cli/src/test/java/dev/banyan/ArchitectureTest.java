@@ -113,7 +113,6 @@ class ArchitectureTest {
                     "java..",
                     "javax.xml..",
                     "org.xml.sax..",
-                    "com.fasterxml.jackson.core..",
                     "org.jspecify..");
 
     @ArchTest

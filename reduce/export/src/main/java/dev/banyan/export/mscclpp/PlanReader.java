@@ -1,6 +1,7 @@
 package dev.banyan.export.mscclpp;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.json.JsonValue;
 import dev.banyan.export.mscclpp.MscclppPlan.Block;
 import dev.banyan.export.mscclpp.MscclppPlan.Gpu;
 import dev.banyan.export.mscclpp.MscclppPlan.Loop;
@@ -53,33 +54,33 @@ public final class PlanReader {
      * @throws InputException if it is not a plan, exceeds a limit or needs what is not read; the message says where
      */
     public static MscclppPlan read(String source, String text) {
-        return new PlanReader(JsonValue.parse(source, text)).plan();
+        return new PlanReader(JsonValue.parse(source, "the plan", text)).plan();
     }
 
     private MscclppPlan plan() {
-        if (root.isObjectWith("collective") && !root.isObjectWith("inplace")) {
-            throw root.wrong("is a plan in the format before MSCCL++ 0.8.0, which newer ones refuse; write it anew");
+        if (root.has("collective") && !root.has("inplace")) {
+            throw root.refuse("is a plan in the format before MSCCL++ 0.8.0, which newer ones refuse; write it anew");
         }
-        String label = root.text("collective");
+        String label = root.get("collective").string();
         Collective collective = Optional.ofNullable(COLLECTIVES.get(label))
                 .orElseThrow(() -> root.get("collective")
-                        .wrong("is for the collective " + label + "; only " + new TreeSet<>(COLLECTIVES.keySet())
+                        .refuse("is for the collective " + label + "; only " + new TreeSet<>(COLLECTIVES.keySet())
                                 + " can be read"));
-        if (root.text("protocol").equals("LL")) {
-            throw root.get("protocol").wrong("uses the protocol LL, whose packets are not read; take a Simple plan");
+        if (root.get("protocol").string().equals("LL")) {
+            throw root.get("protocol").refuse("uses the protocol LL, whose packets are not read; take a Simple plan");
         }
-        if (root.flag("use_double_scratch_buffer", false)) {
-            throw root.wrong("uses two scratch buffers by turns, which is not read; take a plan with one");
+        if (flag(root, "use_double_scratch_buffer")) {
+            throw root.refuse("uses two scratch buffers by turns, which is not read; take a plan with one");
         }
-        reused = root.flag("reuse_resources", false);
+        reused = flag(root, "reuse_resources");
         List<JsonValue> list = root.list("gpus");
         ranks = list.size();
         if (ranks < 1 || ranks > MOST_RANKS) {
-            throw root.wrong("has " + ranks + " GPUs; 1 to " + MOST_RANKS + " can be read");
+            throw root.refuse("has " + ranks + " GPUs; 1 to " + MOST_RANKS + " can be read");
         }
         List<Gpu> gpus = new ArrayList<>();
         for (JsonValue gpu : list) {
-            gpu.number("id", gpus.size(), gpus.size());
+            gpu.get("id").integer(gpus.size(), gpus.size());
             gpus.add(gpu(gpu, gpus.size()));
         }
         Gpu first = gpus.getFirst();
@@ -88,7 +89,7 @@ public final class PlanReader {
             if (gpu.inputChunks() != first.inputChunks()
                     || gpu.outputChunks() != first.outputChunks()
                     || gpu.scratchChunks() != first.scratchChunks()) {
-                throw list.get(rank).wrong("has other numbers of chunks than GPU 0; make them equal");
+                throw list.get(rank).refuse("has other numbers of chunks than GPU 0; make them equal");
             }
         }
         int factor = collective == Collective.ALL_GATHER ? first.outputChunks() : first.inputChunks();
@@ -96,21 +97,21 @@ public final class PlanReader {
         boolean blocks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
         if (factor != other * (blocks ? ranks : 1)) {
             throw list.getFirst()
-                    .wrong("has " + first.inputChunks() + " input and " + first.outputChunks()
+                    .refuse("has " + first.inputChunks() + " input and " + first.outputChunks()
                             + " output chunks, which does not fit " + label + " over " + ranks + " ranks");
         }
-        long most = root.isObjectWith("max_message_size")
-                ? root.number("max_message_size", 1, Long.MAX_VALUE)
+        long most = root.has("max_message_size")
+                ? root.get("max_message_size").integer(1, Long.MAX_VALUE)
                 : Long.MAX_VALUE;
         if (reused && first.scratchChunks() > 0 && most / factor > MscclppPlan.SCRATCH_BYTES / first.scratchChunks()) {
-            throw root.wrong("reuses 64 MiB of scratch memory, which " + first.scratchChunks()
+            throw root.refuse("reuses 64 MiB of scratch memory, which " + first.scratchChunks()
                     + " chunks of the greatest message exceed; lower max_message_size");
         }
         return new MscclppPlan(
-                root.text("name"),
+                root.get("name").string(),
                 collective,
-                root.flag("inplace", null),
-                root.isObjectWith("min_message_size") ? root.number("min_message_size", 0, Integer.MAX_VALUE) : 0,
+                root.get("inplace").truth(),
+                root.has("min_message_size") ? root.get("min_message_size").integer(0, Integer.MAX_VALUE) : 0,
                 most,
                 gpus);
     }
@@ -120,29 +121,29 @@ public final class PlanReader {
         json.get("channels");
         for (JsonValue channel : json.list("channels")) {
             memory(channel, "channel_type");
-            channels.addAll(channel.numbers("connected_to", ranks - 1));
+            channels.addAll(numbers(channel, "connected_to", ranks - 1));
         }
         if (channels.contains(rank)) {
-            throw json.wrong("has a channel of GPU " + rank + " to itself; remove it");
+            throw json.refuse("has a channel of GPU " + rank + " to itself; remove it");
         }
         json.get("remote_buffers");
         List<Remote> remotes = new ArrayList<>();
         for (JsonValue remote : json.list("remote_buffers")) {
             String type = type(remote);
             if (reused && !type.equals("s")) {
-                throw remote.wrong("accesses another rank's input or output, which reuse_resources does not register;"
+                throw remote.refuse("accesses another rank's input or output, which reuse_resources does not register;"
                         + " access scratch memory alone");
             }
-            remotes.add(new Remote((int) remote.number("rank", 0, ranks - 1), type));
+            remotes.add(new Remote((int) remote.get("rank").integer(0, ranks - 1), type));
         }
         int[] chunks = {
-            (int) json.number("input_chunks", 1, MOST_CHUNKS),
-            (int) json.number("output_chunks", 1, MOST_CHUNKS),
-            (int) json.number("scratch_chunks", 0, MOST_CHUNKS)
+            (int) json.get("input_chunks").integer(1, MOST_CHUNKS),
+            (int) json.get("output_chunks").integer(1, MOST_CHUNKS),
+            (int) json.get("scratch_chunks").integer(0, MOST_CHUNKS)
         };
         List<Block> blocks = new ArrayList<>();
         for (JsonValue block : json.list("threadblocks")) {
-            block.number("id", blocks.size(), Math.min(blocks.size(), MOST_BLOCKS - 1));
+            block.get("id").integer(blocks.size(), Math.min(blocks.size(), MOST_BLOCKS - 1));
             blocks.add(block(block, channels, remotes, chunks));
         }
         return new Gpu(chunks[0], chunks[1], chunks[2], channels, remotes, blocks);
@@ -152,15 +153,15 @@ public final class PlanReader {
         List<Integer> ownChannels = new ArrayList<>();
         for (JsonValue group : json.list("channels")) {
             memory(group, "channel_type");
-            ownChannels.addAll(group.numbers("channel_ids", channels.size() - 1));
+            ownChannels.addAll(numbers(group, "channel_ids", channels.size() - 1));
         }
         List<Integer> ownRemotes = new ArrayList<>();
         for (JsonValue group : json.list("remote_buffer_refs")) {
             memory(group, "access_channel_type");
-            ownRemotes.addAll(group.numbers("remote_buffer_ids", remotes.size() - 1));
+            ownRemotes.addAll(numbers(group, "remote_buffer_ids", remotes.size() - 1));
         }
         if (ownChannels.size() > MscclppPlan.MOST_CHANNELS || ownRemotes.size() > MscclppPlan.MOST_CHANNELS) {
-            throw json.wrong("has " + ownChannels.size() + " channels and " + ownRemotes.size()
+            throw json.refuse("has " + ownChannels.size() + " channels and " + ownRemotes.size()
                     + " remote buffers in a thread block; the executor takes " + MscclppPlan.MOST_CHANNELS
                     + " of each");
         }
@@ -172,7 +173,7 @@ public final class PlanReader {
             count += 1 + operation.list("ops").size();
         }
         if (count > MscclppPlan.MOST_OPERATIONS) {
-            throw json.wrong("has " + count + " operations in a thread block; the executor takes "
+            throw json.refuse("has " + count + " operations in a thread block; the executor takes "
                     + MscclppPlan.MOST_OPERATIONS);
         }
         return new Block(ownChannels, ownRemotes, operations);
@@ -182,24 +183,24 @@ public final class PlanReader {
     private record Scope(int channels, List<Integer> remotes, int[] chunks) {}
 
     private static Operation operation(JsonValue json, Scope scope) {
-        String name = json.text("name");
-        if (json.isObjectWith("tbg_info")) {
-            throw json.wrong("cuts chunks between thread blocks (tbg_info), which is not read; use whole chunks");
+        String name = json.get("name").string();
+        if (json.has("tbg_info")) {
+            throw json.refuse("cuts chunks between thread blocks (tbg_info), which is not read; use whole chunks");
         }
         if (name.equals("pipeline")) {
             JsonValue context = json.get("iter_context");
-            int chunks = (int) context.number("num_chunks", 1, MOST_CHUNKS);
+            int chunks = (int) context.get("num_chunks").integer(1, MOST_CHUNKS);
             List<Operation> body = new ArrayList<>();
             for (JsonValue inner : json.list("ops")) {
                 Operation operation = operation(inner, scope);
                 if (operation.loop() != null) {
-                    throw inner.wrong("has a pipeline within a pipeline; put them one behind another");
+                    throw inner.refuse("has a pipeline within a pipeline; put them one behind another");
                 }
                 Stream.concat(operation.sources().stream(), operation.targets().stream())
                         .filter(reference -> reference.size() != chunks)
                         .findFirst()
                         .ifPresent(reference -> {
-                            throw inner.wrong("covers " + reference.size() + " chunks in a pipeline of " + chunks
+                            throw inner.refuse("covers " + reference.size() + " chunks in a pipeline of " + chunks
                                     + "; make them equal, since shorter ones wrap around");
                         });
                 body.add(operation);
@@ -209,15 +210,15 @@ public final class PlanReader {
                     List.of(),
                     List.of(),
                     List.of(),
-                    new Loop(context.number("unit_size", MscclppPlan.ALIGNMENT, Integer.MAX_VALUE), chunks, body));
+                    new Loop(context.get("unit_size").integer(MscclppPlan.ALIGNMENT, Integer.MAX_VALUE), chunks, body));
         }
         if (SYNCHRONISATION.contains(name)) {
             memory(json, "channel_type");
-            List<Integer> ids = json.numbers("channel_ids", scope.channels - 1);
+            List<Integer> ids = numbers(json, "channel_ids", scope.channels - 1);
             if (ids.isEmpty()
                     || ids.size() > MscclppPlan.MOST_CHANNELS_AT_ONCE
                     || new HashSet<>(ids).size() < ids.size()) {
-                throw json.wrong("names " + ids + " as channels of one operation; name 1 to "
+                throw json.refuse("names " + ids + " as channels of one operation; name 1 to "
                         + MscclppPlan.MOST_CHANNELS_AT_ONCE + " different ones");
             }
             return new Operation(name, ids, List.of(), List.of(), null);
@@ -226,7 +227,7 @@ public final class PlanReader {
             return Operation.nop();
         }
         if (!DATA.contains(name)) {
-            throw json.wrong("has the operation " + name + ", which is not read; known are " + new TreeSet<>(DATA)
+            throw json.refuse("has the operation " + name + ", which is not read; known are " + new TreeSet<>(DATA)
                     + ", nop, pipeline, signal, wait, rlxsignal and rlxwait");
         }
         return data(json, name, scope);
@@ -252,7 +253,7 @@ public final class PlanReader {
                         .count()
                 == 1;
         if (!right) {
-            throw json.wrong("has sources and targets that do not fit " + name
+            throw json.refuse("has sources and targets that do not fit " + name
                     + ": they differ in length, or are own memory where remote belongs, or are too few");
         }
         return new Operation(name, List.of(), sources, targets, null);
@@ -261,36 +262,46 @@ public final class PlanReader {
     private static List<Reference> references(JsonValue json, String key, Scope scope) {
         List<Reference> references = new ArrayList<>();
         for (JsonValue value : json.list(key)) {
-            int index = (int) value.number("index", 0, MOST_CHUNKS);
-            int size = (int) value.number("size", 1, MOST_CHUNKS);
-            boolean remote = value.isObjectWith("buffer_id");
+            int index = (int) value.get("index").integer(0, MOST_CHUNKS);
+            int size = (int) value.get("size").integer(1, MOST_CHUNKS);
+            boolean remote = value.has("buffer_id");
             String type = remote ? "" : type(value);
-            int position = remote ? (int) value.number("buffer_id", 0, scope.remotes.size() - 1) : -1;
+            int position = remote ? (int) value.get("buffer_id").integer(0, scope.remotes.size() - 1) : -1;
             // All ranks have equal numbers of chunks; a remote buffer is scratch memory or checked by the trace.
             int limit = remote ? MOST_CHUNKS : scope.chunks["ios".indexOf(type)];
             if (index + size > limit) {
-                throw value.wrong("reaches chunk " + (index + size - 1) + " of " + limit + "; stay inside");
+                throw value.refuse("reaches chunk " + (index + size - 1) + " of " + limit + "; stay inside");
             }
             references.add(new Reference(type, position, index, size));
         }
         if (references.isEmpty() || references.size() > MscclppPlan.MOST_OPERANDS) {
-            throw json.wrong("has " + references.size() + " entries in " + key + "; 1 to " + MscclppPlan.MOST_OPERANDS
+            throw json.refuse("has " + references.size() + " entries in " + key + "; 1 to " + MscclppPlan.MOST_OPERANDS
                     + " are possible");
         }
         return references;
     }
 
+    private static List<Integer> numbers(JsonValue json, String key, int most) {
+        return json.list(key).stream()
+                .map(value -> (int) value.integer(0, most))
+                .toList();
+    }
+
+    private static boolean flag(JsonValue json, String key) {
+        return json.has(key) && json.get(key).truth();
+    }
+
     private static String type(JsonValue json) {
-        String type = json.text("type");
+        String type = json.get("type").string();
         if (!Set.of("i", "o", "s").contains(type)) {
-            throw json.get("type").wrong("has the buffer type " + type + "; known are i, o and s");
+            throw json.get("type").refuse("has the buffer type " + type + "; known are i, o and s");
         }
         return type;
     }
 
     private static void memory(JsonValue json, String key) {
-        if (!json.text(key).equals("memory")) {
-            throw json.get(key).wrong("has channels of type " + json.text(key) + "; only memory channels are read");
+        if (!json.get(key).string().equals("memory")) {
+            throw json.get(key).refuse("has channels of type " + json.get(key).string() + "; only memory channels are read");
         }
     }
 }

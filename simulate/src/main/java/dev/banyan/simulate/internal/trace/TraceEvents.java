@@ -1,7 +1,7 @@
 package dev.banyan.simulate.internal.trace;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
+import dev.banyan.config.internal.json.JsonPieces;
+import jakarta.json.JsonObjectBuilder;
 import java.io.IOException;
 import java.io.Writer;
 import java.util.Map;
@@ -13,7 +13,8 @@ import java.util.Map;
  * <p>Format: "Trace Event Format", complete events ({@code ph X}) in us. Not safe for use from several threads at once.
  */
 public final class TraceEvents implements AutoCloseable {
-    private final JsonGenerator json;
+    private final Writer writer;
+    private String separator = "\n";
 
     /**
      * A timeline without events.
@@ -23,10 +24,8 @@ public final class TraceEvents implements AutoCloseable {
      * @throws IOException if that can't be written
      */
     public TraceEvents(Writer writer, String unit) throws IOException {
-        json = new JsonFactory().createGenerator(writer).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
-        json.writeStartObject();
-        json.writeStringField("displayTimeUnit", unit);
-        json.writeArrayFieldStart("traceEvents");
+        this.writer = writer;
+        writer.write("{\"displayTimeUnit\":" + JsonPieces.of(unit) + ",\"traceEvents\":[");
     }
 
     /**
@@ -51,15 +50,18 @@ public final class TraceEvents implements AutoCloseable {
     }
 
     private void name(String what, int group, int row, String name) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", what);
-        json.writeStringField("ph", "M");
-        json.writeNumberField("pid", group);
-        json.writeNumberField("tid", row);
-        json.writeObjectFieldStart("args");
-        json.writeStringField("name", name);
-        json.writeEndObject();
-        json.writeEndObject();
+        write(JsonPieces.object()
+                .add("name", what)
+                .add("ph", "M")
+                .add("pid", group)
+                .add("tid", row)
+                .add("args", JsonPieces.object().add("name", name)));
+    }
+
+    private void write(JsonObjectBuilder event) throws IOException {
+        writer.write(separator);
+        writer.write(event.build().toString());
+        separator = ",\n";
     }
 
     /**
@@ -72,20 +74,23 @@ public final class TraceEvents implements AutoCloseable {
      */
     public void slice(int group, int row, String name, double startUs, double durationUs, Map<String, Object> details)
             throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", name);
-        json.writeStringField("ph", "X");
-        json.writeNumberField("pid", group);
-        json.writeNumberField("tid", row);
-        json.writeNumberField("ts", startUs);
-        json.writeNumberField("dur", durationUs);
-        json.writeObjectFieldStart("args");
-        for (Map.Entry<String, Object> detail : details.entrySet()) {
-            json.writeFieldName(detail.getKey());
-            json.writePOJO(detail.getValue());
-        }
-        json.writeEndObject();
-        json.writeEndObject();
+        JsonObjectBuilder arguments = JsonPieces.object();
+        details.forEach((key, value) -> {
+            switch (value) {
+                case Boolean truth -> arguments.add(key, truth);
+                case Double number -> arguments.add(key, number);
+                case Number number -> arguments.add(key, number.longValue());
+                default -> arguments.add(key, value.toString());
+            }
+        });
+        write(JsonPieces.object()
+                .add("name", name)
+                .add("ph", "X")
+                .add("pid", group)
+                .add("tid", row)
+                .add("ts", startUs)
+                .add("dur", durationUs)
+                .add("args", arguments));
     }
 
     /**
@@ -95,7 +100,7 @@ public final class TraceEvents implements AutoCloseable {
      */
     @Override
     public void close() throws IOException {
-        // Ends what is open, too.
-        json.close();
+        writer.write("\n]}");
+        writer.flush();
     }
 }

@@ -1,15 +1,8 @@
 package dev.banyan.topology.internal.json;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonLocation;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import dev.banyan.InputException;
+import dev.banyan.config.internal.json.JsonValue;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.MachineFormat;
-import java.io.IOException;
 import java.util.regex.Pattern;
 
 /**
@@ -45,17 +38,6 @@ public final class BanyanJsonFormat implements MachineFormat {
 
     private static final Pattern BEGINNING = Pattern.compile("\\s*\\{");
 
-    private static final JsonFactory FACTORY = JsonFactory.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .enable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
-            .streamReadConstraints(StreamReadConstraints.builder()
-                    .maxNestingDepth(16)
-                    .maxNumberLength(64)
-                    .maxNameLength(1000)
-                    .maxStringLength(100_000)
-                    .build())
-            .build();
-
     @Override
     public boolean recognizes(String text) {
         return BEGINNING.matcher(text).lookingAt();
@@ -68,20 +50,6 @@ public final class BanyanJsonFormat implements MachineFormat {
 
     @Override
     public Machine read(String source, String text) {
-        try (JsonParser parser = FACTORY.createParser(text)) {
-            return new BanyanJsonReader(source, parser).read();
-        } catch (JsonProcessingException e) {
-            JsonLocation at = e.getLocation();
-            String reason = String.valueOf(e.getOriginalMessage())
-                    .replaceAll("\\s+", " ")
-                    .replaceAll("\\.$", "");
-            throw new InputException(
-                    source,
-                    at == null ? 0 : Math.max(0, at.getLineNr()),
-                    at == null ? 0 : Math.max(0, at.getColumnNr()),
-                    "is not valid JSON: " + reason);
-        } catch (IOException e) {
-            throw new InputException(source, 0, 0, "cannot be read: " + e.getMessage());
-        }
+        return new BanyanJsonReader(JsonValue.parse(source, "the machine", text)).read();
     }
 }

@@ -1,0 +1,5 @@
+/** JSON whose values know their places. */
+@NullMarked
+package dev.banyan.config.internal.json;
+
+import org.jspecify.annotations.NullMarked;

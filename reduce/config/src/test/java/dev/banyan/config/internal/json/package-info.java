@@ -1,0 +1,4 @@
+@NullMarked
+package dev.banyan.config.internal.json;
+
+import org.jspecify.annotations.NullMarked;
