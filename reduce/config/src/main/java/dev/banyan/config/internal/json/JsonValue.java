@@ -3,11 +3,13 @@ package dev.banyan.config.internal.json;
 import dev.banyan.InputException;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A value of a JSON text that knows its place, so that every refusal names line and column. */
 public final class JsonValue {
     private static final int MOST_QUOTED = 40;
+    private static final Pattern INTEGER = Pattern.compile("-?\\d{1,18}");
 
     private final JsonText text;
     private final String name;
@@ -105,7 +107,7 @@ public final class JsonValue {
     }
 
     private long integer(long least, long most, String allowed) {
-        if (content instanceof Numeral numeral && numeral.digits.matches("-?\\d{1,18}")) {
+        if (content instanceof Numeral numeral && INTEGER.matcher(numeral.digits).matches()) {
             long number = Long.parseLong(numeral.digits);
             if (number >= least && number <= most) {
                 return number;
