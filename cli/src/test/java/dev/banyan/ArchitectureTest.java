@@ -86,7 +86,7 @@ class ArchitectureTest {
             .resideInAPackage("dev.banyan.config..")
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage("dev.banyan", "dev.banyan.config..", "java..", "org.jspecify..");
+            .resideInAnyPackage("dev.banyan", "dev.banyan.config..", "java..", "jakarta.json..", "org.eclipse.parsson..", "org.jspecify..");
 
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()
