@@ -86,7 +86,21 @@ class ArchitectureTest {
             .resideInAPackage("dev.banyan.config..")
             .should()
             .onlyDependOnClassesThat()
-            .resideInAnyPackage("dev.banyan", "dev.banyan.config..", "java..", "jakarta.json..", "org.eclipse.parsson..", "org.jspecify..");
+            .resideInAnyPackage(
+                    "dev.banyan",
+                    "dev.banyan.config..",
+                    "java..",
+                    "jakarta.json..",
+                    "org.eclipse.parsson..",
+                    "org.jspecify..");
+
+    @ArchTest
+    static final ArchRule onePackageKnowsTheParserOfJson = noClasses()
+            .that()
+            .resideOutsideOfPackage("dev.banyan.config.internal.json")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("org.eclipse.parsson..");
 
     @ArchTest
     static final ArchRule backendsKnowNoTrees = noClasses()

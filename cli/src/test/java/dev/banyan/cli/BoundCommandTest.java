@@ -189,9 +189,9 @@ class BoundCommandTest {
     /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        g5.48xlarge  | limited by the links of all 8 GPUs: each GPU has 24 GB/s each way, and each byte must pass 7/4 times on average: 24 * 4/7 = 13.714 GB/s
-        pcie-8       | limited by the links of all 8 GPUs: each GPU has 12 GB/s each way, and each byte must pass 7/4 times on average: 12 * 4/7 = 6.857 GB/s
-        dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: each GPU has 300 GB/s each way, and each byte must pass 7/4 times on average: 300 * 4/7 = 171.429 GB/s
+        g5.48xlarge  | limited by the links of all 8 GPUs: each GPU has 24 GB/s each way and must send and receive 7/4 bytes on average for each byte of data: 24 * 4/7 = 13.714 GB/s
+        pcie-8       | limited by the links of all 8 GPUs: each GPU has 12 GB/s each way and must send and receive 7/4 bytes on average for each byte of data: 12 * 4/7 = 6.857 GB/s
+        dgx-a100     | limited by the links of all 8 GPUs to NVSwitch: each GPU has 300 GB/s each way and must send and receive 7/4 bytes on average for each byte of data: 300 * 4/7 = 171.429 GB/s
         mi300x8      | cut into single GPUs: the links between them carry 1792 GB/s each way in all, and each byte must cross 7 times: 1792/7 = 256 GB/s
         """)
     void certificatesNameTheLinksThatLimit(String machine, String sentence) throws Exception {
@@ -241,8 +241,8 @@ class BoundCommandTest {
             """);
         JsonNode row = json("bound --machine " + file).get("rows").get(0);
         assertThat(row.get("certificate").get("sentence").asText())
-                .isEqualTo("limited by the links of GPU0, GPU1, GPU2 and the link between socket1 and socket0,"
-                        + " behind which is GPU3: 7.667 GB/s");
+                .isEqualTo("limited by the links of GPU0, GPU1, GPU2 and the link from socket1, which has only"
+                        + " GPU3, to socket0: 7.667 GB/s");
     }
 
     private static String link(int a, int b, int gbs) {

@@ -123,6 +123,7 @@ class CommandLineTest {
         help tpoo                                     | no command is called 'tpoo' (did you mean topo?)
         help topo extra                               | no command is called 'extra'
         topo --nonsense                               | --nonsense
+        topo --machin dgx-2                           | 'unknown option ''--machin''; did you mean --machine'
         topo extra                                    | '''extra'' belongs to no option'
         topo topo.txt                                 | a machine is named by --machine topo.txt
         probe extra                                   | '''extra'' belongs to no option'

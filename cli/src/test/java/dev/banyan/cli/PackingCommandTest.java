@@ -172,7 +172,8 @@ class PackingCommandTest {
                 .contains(
                         "# rate: 80 GB/s of at most 80 GB/s (NVLink), ratio 1.000, depth 1",
                         "# bound (NVLink): limited by the links of all 16 GPUs to NVSwitch: each GPU has 150 GB/s each"
-                                + " way, and each byte must pass 15/8 times on average: 150 * 8/15 = 80 GB/s",
+                            + " way and must send and receive 15/8 bytes on average for each byte of data: 150 * 8/15"
+                            + " = 80 GB/s",
                         "# bound (all links): ",
                         "# root 15, share 1/16 = 0.063, 5 GB/s",
                         "through NVSwitch: 240 pairs");

@@ -298,12 +298,12 @@ export function startCurves() {
     `${model.predictedBy}.` +
     (BANYAN_RANGED ? " The highlighted curve shows its range as a band." : "");
   const ranges = [
-    ...(BANYAN_RANGED ? ["of a curve of Banyan by assumed constants"] : []),
+    ...(BANYAN_RANGED ? ["Ranges of Banyan's curves come from assumed constants."] : []),
     ...(ranged.some((curve) => curve.name === NCCL)
-      ? ["of nccl by the worst error of its model in this class of machines"]
+      ? ["The range of nccl comes from the worst error of its model in this class of machines."]
       : []),
   ];
-  byId("range-note").textContent = RANGED ? `Range: ${ranges.join("; ")}.` : "";
+  byId("range-note").textContent = ranges.join(" ");
   byId("curve-size").max = bytes.length - 1;
   byId("curve-size").addEventListener("input", (event) => setSize(Number(event.target.value)));
   setSize(at);

@@ -60,8 +60,8 @@ public final class ProfileJson {
             } else if (constant.isOptional()) {
                 values.put(constant, new Profile.Value(0, "not in the profile; not used"));
             } else {
-                throw constants.refuse("key \"" + constant.key()
-                        + "\" is missing; add it with {\"value\": number, \"source\": text}");
+                throw constants.refuse(
+                        "key \"" + constant.key() + "\" is missing; add it with {\"value\": number, \"source\": text}");
             }
         }
         return new Profile(name, values);
@@ -89,16 +89,17 @@ public final class ProfileJson {
         }
         String source = json.get("source").string();
         if (source.isBlank()) {
-            throw json.get("source").refuse(
-                    "\"source\" of \"" + constant.key() + "\" is \"\"; say where the value comes from");
+            throw json.get("source")
+                    .refuse("\"source\" of \"" + constant.key() + "\" is "
+                            + json.get("source").shown() + "; say where the value comes from");
         }
         return new Profile.Value(value, least, most, source);
     }
 
     private static double number(Constant constant, String field, JsonValue json) {
         if (!json.isNumber() || !constant.allows(json.number())) {
-            throw json.refuse(
-                    "\"" + field + "\" of \"" + constant.key() + "\" is " + json.shown() + "; it must be " + constant.allowed());
+            throw json.refuse("\"" + field + "\" of \"" + constant.key() + "\" is " + json.shown() + "; it must be "
+                    + constant.allowed());
         }
         return json.number();
     }

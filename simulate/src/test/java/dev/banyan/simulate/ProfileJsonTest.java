@@ -37,14 +37,15 @@ class ProfileJsonTest {
     @Test
     void whatIsMissingIsNamed() {
         refused("{}").hasMessage("my.json:1:1: key \"profile\" of the profile is missing; add it");
-        refused("{\"profile\": \"a\"}")
-                .hasMessage("my.json:1:1: key \"constants\" of the profile is missing; add it");
+        refused("{\"profile\": \"a\"}").hasMessage("my.json:1:1: key \"constants\" of the profile is missing; add it");
         refused(GOOD.replaceFirst("(?s)\"reduceGbs\".*?},", ""))
-                .hasMessage("my.json:3:17: key \"reduceGbs\" is missing; add it with {\"value\": number, \"source\": text}");
+                .hasMessage("my.json:3:17: key \"reduceGbs\" is missing; add it with {\"value\": number, \"source\":"
+                        + " text}");
         refused(GOOD.replaceFirst("\"value\" : 0.97,", ""))
                 .hasMessage("my.json:4:27: key \"value\" of \"nvlink.efficiency\" is missing; add it");
         refused(GOOD.replaceFirst("\"source\" : \"[^\"]*\"", "\"source\" : \"\""))
-                .hasMessage("my.json:6:18: \"source\" of \"nvlink.efficiency\" is \"\"; say where the value comes from");
+                .hasMessage(
+                        "my.json:6:18: \"source\" of \"nvlink.efficiency\" is \"\"; say where the value comes from");
     }
 
     @Test
@@ -61,9 +62,8 @@ class ProfileJsonTest {
     @Test
     void rangesHoldTheirValues() {
         refused(GOOD.replaceFirst("\"low\" : 4,", "\"low\" : 7,"))
-                .hasMessage(
-                        "my.json:133:17: \"value\" of \"program.launchUs\" is 6.0; it must be from \"low\" to \"high\", 7.0"
-                                + " to 10.0");
+                .hasMessage("my.json:133:17: \"value\" of \"program.launchUs\" is 6.0; it must be from \"low\" to"
+                        + " \"high\", 7.0 to 10.0");
         refused(GOOD.replaceFirst("\"high\" : 10,", "\"high\" : -1,"))
                 .hasMessage("my.json:135:16: \"high\" of \"program.launchUs\" is -1; it must be from 0 to 1000000");
     }
@@ -76,8 +76,9 @@ class ProfileJsonTest {
         refused(GOOD.replaceFirst("\"profile\"", "\"name\" : \"x\", \"profile\""))
                 .hasMessage("my.json:2:3: key \"name\" of the profile is not known; known are profile, constants");
         refused(GOOD.replaceFirst("\"source\"", "\"origin\""))
-                .hasMessage("my.json:6:7: key \"origin\" of \"nvlink.efficiency\" is not known; known are value, low, high,"
-                        + " source");
+                .hasMessage(
+                        "my.json:6:7: key \"origin\" of \"nvlink.efficiency\" is not known; known are value, low, high,"
+                                + " source");
     }
 
     @ParameterizedTest

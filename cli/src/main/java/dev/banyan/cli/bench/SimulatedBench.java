@@ -141,7 +141,7 @@ final class SimulatedBench {
         if (nccl != null) {
             boolean ranged = rows.stream()
                     .anyMatch(row -> !ours.contains(row) && row.outOfPlace().range() != null);
-            reporter.lines(List.of("# " + nccl.remark() + (ranged ? "; its ranges are of these worst errors" : "")));
+            reporter.lines(List.of("# " + nccl.remark() + (ranged ? "; its ranges come from these worst errors" : "")));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -236,7 +236,7 @@ final class SimulatedBench {
             lines.add("# where the kernels exchange without slots, buffers are assumed to be of Communicator.allocate,"
                     + " and sums to be of floats or 32-bit integers");
         }
-        lines.add("# ranges of Banyan's times: by constants that nobody measured on such a machine"
+        lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));
         if (!verbose) {
             return lines;
@@ -319,6 +319,7 @@ final class SimulatedBench {
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
-                "# timeline of " + what + ", " + Numbers.plain(us) + " us: " + file + " (open it in ui.perfetto.dev)"));
+                "# timeline of " + what + ", " + Numbers.plain(us) + " us by slots: " + file
+                        + " (open it in ui.perfetto.dev)"));
     }
 }

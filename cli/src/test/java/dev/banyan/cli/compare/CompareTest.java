@@ -96,7 +96,8 @@ class CompareTest {
                 .startsWith("# dgx-a100: allreduce between 4 devices [0,1,2,3]")
                 .anyMatch(line ->
                         line.equals("# bound (NVLink): limited by the links of all 4 GPUs to NVSwitch: each GPU has 300"
-                                + " GB/s each way, and each byte must pass 3/2 times on average: 300 * 2/3 = 200 GB/s"))
+                                + " GB/s each way and must send and receive 3/2 bytes on average for each byte of"
+                                + " data: 300 * 2/3 = 200 GB/s"))
                 .anyMatch(line -> line.matches("# allreduce +rate +ratio +depth +trees +planning"))
                 .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1 +4 +\\d+\\.\\d\\d"))
                 .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +1 +1 +\\d+\\.\\d\\d"));

@@ -34,7 +34,7 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
     }
 
     /**
-     * Rounds the shares of rings to whole channels: to the fewest with which next to nothing is lost.
+     * Rounds the shares of rings to whole channels: to the fewest channels that lose next to nothing.
      *
      * @param most most channels, at least 1; a single one goes one way around
      */
@@ -55,6 +55,9 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
      * @param most most channels, at least as many as there are
      */
     public RingChannels filling(int most) {
+        if (most < orders.size()) {
+            throw new IllegalArgumentException("at most " + most + " channels for " + orders.size() + " rings");
+        }
         int times = Math.min(most / orders.size(), (int) Math.ceil(channelGbs() / MOST_CHANNEL_GBS - ROUNDING));
         List<List<Integer>> repeated = Collections.nCopies(times, orders).stream()
                 .flatMap(List::stream)

@@ -94,12 +94,16 @@ class BanyanJsonFormatTest {
                 "{\"banyan\": 1, \"color\": \"red\"}             | 1:15 | key \"color\" of the machine is not known",
                 "{\"banyan\": 1, \"banyan\": 1}                  | 1:15 | \"banyan\" occurs twice",
                 "{\"banyan\": 1, \"name\": \"\", \"devices\": {}}  | 1:38 | must be an array, not {}",
-                "{\"banyan\": 1, \"name\": \"\", \"devices\": [7]} | 1:39 | an entry of \"devices\" must be an object, not 7",
-                "{\"banyan\": 1, \"name\": \"\", \"devices\": [{\"numa\": 0}]} | 1:39 | \"name\" of an entry of \"devices\" is missing",
-                "{\"banyan\": 1, \"name\": \"\", \"devices\": [{\"name\": \"g\", \"numa\": -2}]} | 1:61 | \"numa\" is -2",
-                "{\"banyan\": 1, \"name\": \"\", \"devices\": [{\"name\": \"g\", \"attributes\": {\"a\":1}}]} | 1:72 | must be a"
-                        + " string, not 1",
-                "{\"banyan\": 1, \"name\": \"\", \"devices\": [], \"hubs\": [{\"name\": \"h\", \"kind\": \"hub\"}]} | 1:73 | known are pcie-switch",
+                "{\"banyan\": 1, \"name\": \"\", \"devices\": [7]} | 1:39 | an entry of \"devices\" must be an object,"
+                        + " not 7",
+                "{\"banyan\": 1, \"name\": \"\", \"devices\": [{\"numa\": 0}]} | 1:39 | \"name\" of an entry of"
+                        + " \"devices\" is missing",
+                "{\"banyan\": 1, \"name\": \"\", \"devices\": [{\"name\": \"g\", \"numa\": -2}]} | 1:61 | \"numa\" is"
+                        + " -2",
+                "{\"banyan\": 1, \"name\": \"\", \"devices\": [{\"name\": \"g\", \"attributes\": {\"a\":1}}]} | 1:72 |"
+                        + " must be a string, not 1",
+                "{\"banyan\": 1, \"name\": \"\", \"devices\": [], \"hubs\": [{\"name\": \"h\", \"kind\": \"hub\"}]} |"
+                        + " 1:73 | known are pcie-switch",
                 "{\"banyan\": 1,                                 | 1     | not valid JSON",
                 "{\"banyan\": 01}                                | 1:13  | not valid JSON",
                 "{\"banyan\": 1} x                               | 1     | not valid JSON",
@@ -119,7 +123,8 @@ class BanyanJsonFormatTest {
                 "\"b\": 1        | \"b\": 0        | 5:3 | to itself",
                 "\"b\": 1        | \"b\": -1       | 5:17 | node indices are 0..2",
                 "\"lanes\": 2    | \"lanes\": 0    | 5:3 | at least 1",
-                "\"lanes\": 2    | \"lane\": 2     | 5:38 | \"lane\" of an entry of \"links\" is not known; known are a, b, kind",
+                "\"lanes\": 2    | \"lane\": 2     | 5:38 | \"lane\" of an entry of \"links\" is not known; known are"
+                        + " a, b, kind",
                 "\"lanes\": 2,   | ''              | 5:3 | \"lanes\" of an entry of \"links\" is missing",
                 "\"gbsAToB\": 50 | \"gbsAToB\": -1 | 5:3 | bandwidth",
                 "\"gbsAToB\": 50 | \"gbsAToB\": 1e999 | 5:3 | bandwidth Infinity",
@@ -149,9 +154,12 @@ class BanyanJsonFormatTest {
         refused("{\"banyan\": 1, \"devices\": " + "[".repeat(1_000_000), "has more than 16 levels");
         refused("{\"a\":".repeat(1_000_000), "has more than 16 levels");
         refused("{\"banyan\": " + "9".repeat(1_000_000) + "}", "has more than 64 characters in a value");
-        refused("{\"banyan\": 1, \"name\": \"" + "x".repeat(1_000_000) + "\"}", "has more than 100000 characters in a value");
         refused(
-                "{\"banyan\": 1, \"name\": \"\", \"devices\": [" + "{\"name\": \"g\"},".repeat(1024) + "{\"name\": \"g\"}]}",
+                "{\"banyan\": 1, \"name\": \"" + "x".repeat(1_000_000) + "\"}",
+                "has more than 100000 characters in a value");
+        refused(
+                "{\"banyan\": 1, \"name\": \"\", \"devices\": [" + "{\"name\": \"g\"},".repeat(1024)
+                        + "{\"name\": \"g\"}]}",
                 "1024 is the most");
     }
 

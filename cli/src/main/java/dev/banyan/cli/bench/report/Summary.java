@@ -169,8 +169,8 @@ public final class Summary {
             return List.of();
         }
         List<String> lines = new ArrayList<>();
-        lines.add("# measured beside: median time (us) in place (the times above are means), and of a loop written by"
-                + " hand on the same buffers, in turns");
+        lines.add("# in turns with a loop written by hand on the same buffers: median time (us) in place (the times"
+                + " above are means)");
         lines.addAll(headings(Numbers.format("# %10s%" + column + "s ", "size", "loop")));
         for (List<Row> rows : bySize) {
             double loop = rows.stream()

@@ -117,6 +117,40 @@ class SummaryTest {
                         "#     16 KiB         10.0          40.0         100.0 ");
     }
 
+    @Test
+    void rangesThatOverlapLeaveOpenWhatIsFaster() {
+        Summary summary = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
+        assertThat(summary.table("predicted time (us)"))
+                .startsWith("# predicted time (us); ranges overlap at every size, which leaves open what is faster");
+        assertThat(summary.shareOf(0.8192, ""))
+                .anyMatch(line -> line.endsWith("auto   50% (17% to 63%)"))
+                .anyMatch(line -> line.endsWith("nccl   20% (19% to 21%)"));
+        Summary open = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 1024, 10, null), predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
+        assertThat(open.table("predicted time (us)")).startsWith("# predicted time (us)");
+    }
+
+    @Test
+    void eachChoiceOfAutoHasALine() {
+        Summary summary = new Summary(List.of(
+                chosen(256, "one-shot"),
+                chosen(1024, "one-shot"),
+                chosen(4096, "ring@64K"),
+                chosen(16384, "ring@100")));
+        assertThat(summary.choices())
+                .containsExactly(
+                        "# auto takes one-shot from 1 KiB",
+                        "# auto takes ring in chunks of 64 KiB from 16 KiB",
+                        "# auto takes ring in chunks of 100 bytes from 64 KiB");
+    }
+
+    private static Row chosen(long count, String choice) {
+        Measurement predicted = Measurement.predicted(CALL, count, new PredictedCall(count, choice, null));
+        return new Row(AlgorithmConfig.of(AlgorithmChoice.AUTO), CALL, count, predicted, predicted, null);
+    }
+
     private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {
         Measurement predicted = Measurement.predicted(CALL, count, new PredictedCall(us, "", range));
         return new Row(AlgorithmConfig.of(algorithm), CALL, count, predicted, predicted, null);

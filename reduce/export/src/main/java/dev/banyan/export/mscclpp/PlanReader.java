@@ -100,7 +100,8 @@ public final class PlanReader {
                     .refuse("has " + first.inputChunks() + " input and " + first.outputChunks()
                             + " output chunks, which does not fit " + label + " over " + ranks + " ranks");
         }
-        long most = root.has("max_message_size")
+        // The runtime's own default is 2^64 - 1.
+        long most = root.has("max_message_size") && root.get("max_message_size").number() < 0x1p63
                 ? root.get("max_message_size").integer(1, Long.MAX_VALUE)
                 : Long.MAX_VALUE;
         if (reused && first.scratchChunks() > 0 && most / factor > MscclppPlan.SCRATCH_BYTES / first.scratchChunks()) {
@@ -301,7 +302,8 @@ public final class PlanReader {
 
     private static void memory(JsonValue json, String key) {
         if (!json.get(key).string().equals("memory")) {
-            throw json.get(key).refuse("has channels of type " + json.get(key).string() + "; only memory channels are read");
+            throw json.get(key)
+                    .refuse("has channels of type " + json.get(key).string() + "; only memory channels are read");
         }
     }
 }

@@ -78,8 +78,9 @@ public final class TraceEvents implements AutoCloseable {
         details.forEach((key, value) -> {
             switch (value) {
                 case Boolean truth -> arguments.add(key, truth);
-                case Double number -> arguments.add(key, number);
-                case Number number -> arguments.add(key, number.longValue());
+                case Integer number -> arguments.add(key, number);
+                case Long number -> arguments.add(key, number);
+                case Number number -> arguments.add(key, number.doubleValue());
                 default -> arguments.add(key, value.toString());
             }
         });

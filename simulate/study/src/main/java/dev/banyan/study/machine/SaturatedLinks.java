@@ -94,8 +94,9 @@ public final class SaturatedLinks {
         BigFraction share = price.iterator().next().multiply(2 * network.ranks());
         return share.equals(BigFraction.ONE)
                 ? ""
-                : "each GPU has " + Numbers.gbs(gbs) + " each way, and each byte must pass "
-                        + Numbers.exact(share.reciprocal()) + " times on average: " + Numbers.plain(gbs) + " * "
+                : "each GPU has " + Numbers.gbs(gbs) + " each way and must send and receive "
+                        + Numbers.exact(share.reciprocal()) + " bytes on average for each byte of data: "
+                        + Numbers.plain(gbs) + " * "
                         + Numbers.exact(share) + " = ";
     }
 
@@ -105,9 +106,8 @@ public final class SaturatedLinks {
     }
 
     private static String bridge(Network network, int near, int far, int rank) {
-        return "the link between " + network.node(near).name() + " and "
-                + network.node(far).name() + ", behind which is "
-                + network.node(rank).name();
+        return "the link from " + network.node(near).name() + ", which has only "
+                + network.node(rank).name() + ", to " + network.node(far).name();
     }
 
     /** The only rank below a hub whose other neighbour is given; -1 where that is not so. */

@@ -28,7 +28,8 @@ record BanyanJsonReader(JsonValue json) {
 
     Machine read() {
         if (json.has("command")) {
-            throw json.refuse("is a report of \"banyan topo --format json\"; \"banyan topo --write json\" prints a machine");
+            throw json.refuse(
+                    "is a report of a command (--format json); \"banyan topo --write json\" prints a machine");
         }
         json.check(KEYS);
         JsonValue version = json.find("banyan");
@@ -43,7 +44,8 @@ record BanyanJsonReader(JsonValue json) {
         String name = json.get("name").string();
         List<Device> devices = each(json.get("devices").array(), BanyanJsonReader::device);
         if (devices.size() > MAX_DEVICES) {
-            throw json.get("devices").refuse("there are " + devices.size() + " devices; " + MAX_DEVICES + " is the most");
+            throw json.get("devices")
+                    .refuse("there are " + devices.size() + " devices; " + MAX_DEVICES + " is the most");
         }
         List<Hub> hubs = each(json.list("hubs"), BanyanJsonReader::hub);
         int nodes = devices.size() + hubs.size();

@@ -18,31 +18,45 @@ public final class BanyanJsonWriter {
         return Stream.of(
                         field("banyan", BanyanJsonFormat.VERSION),
                         text("name", machine.name()),
-                        array("devices", machine.devices(), device -> object(
-                                text("name", device.name()),
-                                text("busId", device.busId()),
-                                field("numa", device.numa()),
-                                attributes(device.attributes()))),
-                        array("hubs", machine.hubs(), hub -> hub.reduces()
-                                ? object(
-                                        text("name", hub.name()),
-                                        text("kind", Quote.word(hub.kind())),
-                                        field("reduces", true),
-                                        attributes(hub.attributes()))
-                                : object(
-                                        text("name", hub.name()),
-                                        text("kind", Quote.word(hub.kind())),
-                                        attributes(hub.attributes()))),
-                        array("links", machine.links(), link -> object(
-                                field("a", link.a()),
-                                field("b", link.b()),
-                                text("kind", Quote.word(link.kind())),
-                                field("lanes", link.lanes()),
-                                field("gbsAToB", link.gbsAToB()),
-                                field("gbsBToA", link.gbsBToA()),
-                                field("latencyUs", link.latencyUs()))),
-                        array("nics", machine.nics(), nic -> object(
-                                text("name", nic.name()), field("hub", nic.hub()), attributes(nic.attributes()))),
+                        array(
+                                "devices",
+                                machine.devices(),
+                                device -> object(
+                                        text("name", device.name()),
+                                        text("busId", device.busId()),
+                                        field("numa", device.numa()),
+                                        attributes(device.attributes()))),
+                        array(
+                                "hubs",
+                                machine.hubs(),
+                                hub -> hub.reduces()
+                                        ? object(
+                                                text("name", hub.name()),
+                                                text("kind", Quote.word(hub.kind())),
+                                                field("reduces", true),
+                                                attributes(hub.attributes()))
+                                        : object(
+                                                text("name", hub.name()),
+                                                text("kind", Quote.word(hub.kind())),
+                                                attributes(hub.attributes()))),
+                        array(
+                                "links",
+                                machine.links(),
+                                link -> object(
+                                        field("a", link.a()),
+                                        field("b", link.b()),
+                                        text("kind", Quote.word(link.kind())),
+                                        field("lanes", link.lanes()),
+                                        field("gbsAToB", link.gbsAToB()),
+                                        field("gbsBToA", link.gbsBToA()),
+                                        field("latencyUs", link.latencyUs()))),
+                        array(
+                                "nics",
+                                machine.nics(),
+                                nic -> object(
+                                        text("name", nic.name()),
+                                        field("hub", nic.hub()),
+                                        attributes(nic.attributes()))),
                         array("warnings", machine.warnings(), JsonPieces::of),
                         array("assumed", machine.assumed(), JsonPieces::of))
                 .collect(Collectors.joining(",\n  ", "{\n  ", "\n}\n"));

@@ -19,7 +19,8 @@ import jdk.incubator.vector.VectorSpecies;
  *
  * <p>A sum of floats is exact in any order if the numbers are multiples of a power of two and their magnitudes add up
  * to at most 2^24 times it. A brain float has 8 bits, so this holds where the exponents of n numbers differ by at most
- * 16 - log2 n, zeros apart; the integers of the definition are exact then, too. {@link FloatSums} sums the others.
+ * 16 - log2 n, zeros apart; the integers of the definition are exact then, too. {@link FloatSums} sums the others,
+ * unless some are tiny or not finite.
  */
 final class BrainSums implements VectorSums {
     private static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
@@ -27,17 +28,17 @@ final class BrainSums implements VectorSums {
     private static final VectorSpecies<Short> SHORTS = ShortVector.SPECIES_PREFERRED;
     private static final int VECTOR = SHORTS.vectorByteSize();
     private static final int MANTISSA_BITS = 7;
-    // The JIT takes half as many nodes for a vector as for a scalar, and it inlines up to a number of nodes.
+    // These are vectors since the JIT takes twice as many nodes for a scalar, and it inlines up to a number of nodes.
     private static final IntVector UPPER = VectorLanes.ints(0xffff0000);
     private static final IntVector ONE = VectorLanes.ints(1);
     private static final IntVector BELOW_HALF = VectorLanes.ints(0x7fff);
     private static final ShortVector EXPONENT = VectorLanes.shorts(0x7f80);
     /**
-     * The bits of a magnitude. Its sum with them is, among signed numbers of 16 bits, least for the least magnitude but
-     * zero, and greatest for zero.
+     * The bits of a magnitude. Its sum with them is, among signed numbers of 16 bits, least for the least nonzero
+     * magnitude, and greatest for zero.
      */
     private static final ShortVector MAGNITUDE = VectorLanes.shorts(Short.MAX_VALUE);
-    /** The bits of 2^-70 and this: no mean of greater numbers is a subnormal float. */
+    /** The bits of 2^-70 plus {@link #MAGNITUDE}: no mean of greater numbers is a subnormal float. */
     private static final ShortVector LEAST =
             VectorLanes.shorts(Float.floatToRawIntBits(0x1p-70f) >>> Short.SIZE).add(MAGNITUDE);
 
@@ -79,7 +80,10 @@ final class BrainSums implements VectorSums {
         return done / Short.BYTES;
     }
 
-    /** Sums vectors until it meets one with a sum of floats that may be inexact, and returns its place in bytes. */
+    /**
+     * Sums vectors until it meets one with a sum of floats that may be inexact, or with tiny, great or no numbers, and
+     * returns its place in bytes.
+     */
     private static int exact(
             long[] sources,
             long[] targets,

@@ -49,7 +49,7 @@ final class JsonTree {
                     ? text.refuse(length, "is not valid JSON: it ends too early")
                     : text.refuse(
                             at,
-                            "is not valid JSON: '" + JsonText.shown(text.text().substring(at, at + 1), 1)
+                            "is not valid JSON: '" + JsonText.shown(text.text().substring(at, at + 1))
                                     + "' does not belong here");
         }
     }
@@ -77,7 +77,7 @@ final class JsonTree {
     }
 
     private static String tooMany(String what, int most) {
-        return "has more than " + most + " " + what;
+        return "has more than " + most + " " + what + "; no file that belongs here has so many";
     }
 
     private @Nullable Object content(Event event, String name, int depth) {
@@ -85,8 +85,9 @@ final class JsonTree {
             case START_OBJECT -> object(depth);
             case START_ARRAY -> {
                 List<JsonValue> array = new ArrayList<>();
+                String entry = "an entry of " + name;
                 for (Event next = next(); next != Event.END_ARRAY; next = next()) {
-                    array.add(value(next, "an entry of " + name, -1, depth + 1));
+                    array.add(value(next, entry, -1, depth + 1));
                 }
                 yield new JsonValue.Items(Collections.unmodifiableList(array));
             }
@@ -104,14 +105,13 @@ final class JsonTree {
         while (next() != Event.END_OBJECT) {
             int at = begin;
             String key = bounded(parser.getString(), MOST_STRING);
-            String quoted = '"' + JsonText.shown(key, MOST_DIGITS) + '"';
+            String quoted = '"' + JsonText.shown(key) + '"';
             if (object.put(key, value(next(), quoted, at, depth + 1)) != null) {
                 throw text.refuse(at, "key " + quoted + " occurs twice; remove one");
             }
         }
         return new JsonValue.Fields(Collections.unmodifiableMap(object));
     }
-
 
     private String bounded(String found, int most) {
         if (found.length() > most) {

@@ -1,6 +1,7 @@
 package dev.banyan.config.internal.json;
 
 import dev.banyan.InputException;
+import java.math.BigInteger;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -8,8 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A value of a JSON text that knows its place, so that every refusal names line and column. */
 public final class JsonValue {
-    private static final int MOST_QUOTED = 40;
-    private static final Pattern INTEGER = Pattern.compile("-?\\d{1,18}");
+    private static final Pattern INTEGER = Pattern.compile("-?\\d+");
 
     private final JsonText text;
     private final String name;
@@ -107,10 +107,11 @@ public final class JsonValue {
     }
 
     private long integer(long least, long most, String allowed) {
-        if (content instanceof Numeral numeral && INTEGER.matcher(numeral.digits).matches()) {
-            long number = Long.parseLong(numeral.digits);
-            if (number >= least && number <= most) {
-                return number;
+        if (content instanceof Numeral numeral
+                && INTEGER.matcher(numeral.digits).matches()) {
+            BigInteger number = new BigInteger(numeral.digits);
+            if (number.compareTo(BigInteger.valueOf(least)) >= 0 && number.compareTo(BigInteger.valueOf(most)) <= 0) {
+                return number.longValue();
             }
         }
         throw mustBe(allowed);
@@ -159,15 +160,15 @@ public final class JsonValue {
             if (!known.contains(found)) {
                 throw text.refuse(
                         value.key,
-                        "key \"" + JsonText.shown(found, MOST_QUOTED) + "\" of " + name
-                                + " is not known; known are " + String.join(", ", known));
+                        "key \"" + JsonText.shown(found) + "\" of " + name + " is not known; known are "
+                                + String.join(", ", known));
             }
         });
     }
 
     /** Returns the value for messages. */
     public String shown() {
-        return JsonText.shown(text.text().substring(begin, end), MOST_QUOTED);
+        return JsonText.shown(text.text().substring(begin, end));
     }
 
     private InputException mustBe(String allowed) {

@@ -42,7 +42,8 @@ class JsonValueTest {
                 "{\"a\": NaN}      | x.json:1:7: is not valid JSON: 'N' does not belong here",
                 "{\"a\": 1} x      | x.json:1:10: is not valid JSON: 'x' does not belong here",
                 "{\"a\": 1, \"a\": 2} | x.json:1:10: key \"a\" occurs twice; remove one",
-                "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]] | x.json:1:17: has more than 16 levels",
+                "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]] | x.json:1:17: has more than 16 levels; no file that belongs here"
+                        + " has so many",
             })
     void refusesWithThePlace(String text, String message) {
         assertThatThrownBy(() -> parse(text)).isInstanceOf(InputException.class).hasMessage(message);
@@ -60,6 +61,9 @@ class JsonValueTest {
         assertThat(json.get("c").number()).isInfinite();
         assertThatThrownBy(() -> json.get("d")).hasMessage("x.json:1:1: key \"d\" of the text is missing; add it");
         assertThat(json.list("d")).isEmpty();
+        assertThat(parse("9223372036854775807").integer(0, Long.MAX_VALUE)).isEqualTo(Long.MAX_VALUE);
+        assertThatThrownBy(() -> parse("9223372036854775808").integer(0, Long.MAX_VALUE))
+                .hasMessageContaining("from 0 to 9223372036854775807, not 9223372036854775808");
         assertThat(parse("123456789012345678901234567890").number()).isEqualTo(123456789012345678901234567890.0);
     }
 
@@ -116,9 +120,10 @@ class JsonValueTest {
             case 1 -> String.valueOf(random.nextGaussian() * Math.pow(10, random.nextInt(-20, 20)));
             case 2 -> random.nextBoolean() ? "true" : "false";
             case 3 -> "null";
-            case 4 -> JsonPieces.of(random.ints(random.nextInt(6), 0, CHARACTERS.length())
-                    .mapToObj(i -> String.valueOf(CHARACTERS.charAt(i)))
-                    .reduce("", String::concat));
+            case 4 ->
+                JsonPieces.of(random.ints(random.nextInt(6), 0, CHARACTERS.length())
+                        .mapToObj(i -> String.valueOf(CHARACTERS.charAt(i)))
+                        .reduce("", String::concat));
             case 5 -> {
                 StringBuilder array = new StringBuilder("[");
                 for (int i = random.nextInt(4); i > 0; i--) {
@@ -129,7 +134,11 @@ class JsonValueTest {
             default -> {
                 StringBuilder object = new StringBuilder("{ ");
                 for (int i = random.nextInt(4); i > 0; i--) {
-                    object.append("\"k").append(i).append("\" : ").append(text(random, depth + 1)).append(i > 1 ? ",\n" : "");
+                    object.append("\"k")
+                            .append(i)
+                            .append("\" : ")
+                            .append(text(random, depth + 1))
+                            .append(i > 1 ? ",\n" : "");
                 }
                 yield object.append('}').toString();
             }
