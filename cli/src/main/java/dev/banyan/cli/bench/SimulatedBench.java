@@ -316,10 +316,11 @@ final class SimulatedBench {
     private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(costs.usual().network());
         double us = new CallTimes(costs.usual(), calls).record(depth, timeline);
+        boolean slots = costs.usual().programSimulator(List.of()).takesExchanges();
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
-                "# timeline of " + what + ", " + Numbers.plain(us) + " us by slots: " + file
-                        + " (open it in ui.perfetto.dev)"));
+                "# timeline of " + what + ", " + Numbers.plain(us) + " us"
+                        + (slots ? " by kernels with slots" : "") + ": " + file + " (open it in ui.perfetto.dev)"));
     }
 }
