@@ -387,14 +387,24 @@ public final class Communicator implements AutoCloseable {
     /**
      * Allocates one buffer on the device of every rank of this process, each as {@link #allocate(int, long)} does.
      *
+     * <p>After {@link #joinOnGpus} all processes call it in the same order, with as many bytes, as they make calls. Where
+     * NVLink joins all GPUs, the GPUs of all processes may then touch the buffers, which lets calls take less time.
+     * Either all buffers of a call are of this method, or slices of such, in all processes, or none in any: else the
+     * call ends by its timeout.
+     *
      * @param bytes size of each buffer in bytes, at least 0
      * @return the buffers in the order of ranks, as calls take them
      * @throws IllegalArgumentException if the size is negative
      */
     public List<MemorySegment> allocateAll(long bytes) {
-        return IntStream.range(held.first(), held.first() + held.count())
-                .mapToObj(rank -> allocate(rank, bytes))
-                .toList();
+        checkOpen();
+        if (held.count() == size()) {
+            return backend.allocateAll(size(), bytes);
+        }
+        List<MemorySegment> buffers = new ArrayList<>();
+        // The order is that of calls, whose plans wait for the other processes, too.
+        queue.run(() -> buffers.addAll(backend.allocateAll(size(), bytes)));
+        return List.copyOf(buffers);
     }
 
     /**
