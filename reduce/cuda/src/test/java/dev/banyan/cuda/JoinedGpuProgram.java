@@ -29,6 +29,7 @@ import java.util.stream.IntStream;
  */
 final class JoinedGpuProgram {
     private static final int LONGER_THAN_LINES = 1 << 17;
+    private static final Duration TIMEOUT = Duration.ofHours(1);
 
     private JoinedGpuProgram() {}
 
@@ -52,7 +53,7 @@ final class JoinedGpuProgram {
                 .set("BANYAN_WORLD_SIZE", System.getenv("BANYAN_WORLD_SIZE"))
                 .set("BANYAN_RENDEZVOUS", rendezvous)
                 .set("BANYAN_CUDA_EXECUTOR", words.get(5))
-                .set(Communicator.TIMEOUT, Duration.ofHours(1))
+                .set(Communicator.TIMEOUT, TIMEOUT)
                 .build();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());
@@ -65,6 +66,7 @@ final class JoinedGpuProgram {
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
                 case "exchanged-sum" -> sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
                 case "mixed" -> mixed(joined);
+                case "late" -> late(joined, times, emulator, out);
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
@@ -123,9 +125,13 @@ final class JoinedGpuProgram {
     private static void sum(
             Communicator joined, List<MemorySegment> buffers, int least, int times, PrintStream out) {
         for (int call = 1; call <= times; call++) {
-            joined.allReduce(buffers, least + 1 + call * 37 % (1 << 14), DataType.F32, ReduceOp.SUM);
+            joined.allReduce(buffers, least + elements(call), DataType.F32, ReduceOp.SUM);
             out.println("call " + call);
         }
+    }
+
+    private static int elements(int call) {
+        return 1 + call * 37 % (1 << 14);
     }
 
     /** Gives memory of its own alone, unless it has rank 0, to a call that can therefore not end by itself. */
@@ -136,6 +142,26 @@ final class JoinedGpuProgram {
         CompletableFuture<Void> ended = joined.runAsync(
                 CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4, DataType.F32, ReduceOp.SUM));
         joined.abort();
+        ended.join();
+    }
+
+    /** Makes a further exchange after some, unless it has rank 0, which never does. Then the call's time is over. */
+    private static void late(Communicator joined, int times, CudaEmulator emulator, PrintStream out) {
+        List<MemorySegment> buffers = joined.allocateAll(2 * LONGER_THAN_LINES);
+        sum(joined, buffers, LONGER_THAN_LINES / 4, times, out);
+        if (joined.firstRank() == 0) {
+            while (joined.failure().isEmpty()) {
+                Thread.onSpinWait();
+            }
+            throw new IllegalStateException(joined.failure().orElseThrow());
+        }
+        // Its plan is that of the first call, for which all processes met.
+        CompletableFuture<Void> ended = joined.runAsync(
+                CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4 + elements(1), DataType.F32, ReduceOp.SUM));
+        for (long micros = TIMEOUT.toMillis() * 1000; !ended.isDone(); micros += TIMEOUT.toMillis() * 1001) {
+            emulator.tell("timer " + micros);
+        }
+        emulator.tell("timer 0");
         ended.join();
     }
 
