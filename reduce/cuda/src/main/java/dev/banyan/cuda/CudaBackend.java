@@ -246,7 +246,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         stores = new StoreTrials(ranks, peerAccess, pieces, timeoutNanos, tuning.triesPeers(), clock);
         ProgramReach reach = jobPeers.isAlone() ? stores : peers::reaches;
         programs = new ProgramPlanner(ranks, lanes, reach, tuning.sizes(), programMemory);
-        exchanges = new ExchangePlanner(ranks, lanes, reach, pieces, tuning.sizes(), joint);
+        ProgramReach open = jobPeers.isAlone() || joint != null ? reach : (_, _) -> false;
+        exchanges = new ExchangePlanner(ranks, lanes, open, pieces, tuning.sizes(), joint);
         LivingBackends.add(this);
         if (jobPeers.isAlone() && executor != ExecutorChoice.GRAPH) {
             tryPeers();
@@ -319,13 +320,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
             return Backend.super.allocateAll(count, bytes);
         }
         queue.checkUsable();
-        try {
-            return CallerContext.keep(ranks.leader(), () -> memoryOfAll.allocate(bytes));
-        } catch (CudaException e) {
-            throw queue.brokenBy(e);
-        } catch (IllegalStateException | CollectiveTimeoutException e) {
-            throw broken(e);
-        }
+        return meeting(() -> memoryOfAll.allocate(bytes));
     }
 
     @Override
@@ -397,33 +392,29 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
         queue.checkStartable();
-        return CallerContext.keep(ranks.leader(), () -> prepareInTurn(schedule, type, op));
+        return meeting(() -> prepareInTurn(schedule, type, op));
     }
 
     private Executable prepareInTurn(Schedule schedule, DataType type, ReduceOp op) {
+        ProgramPlan program = program(schedule, type, op);
+        if (program == null) {
+            plans.askPeers(schedule, type, op);
+            return queue.add(() -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
+        }
+        List<LaunchPlan> launches = new ArrayList<>(exchanges.plans(schedule, type, op));
+        launches.add(program);
+        return executable(launches);
+    }
+
+    /** Runs what may wait for other processes. One that ended, is late or does something else breaks the backend. */
+    private <T> T meeting(Supplier<T> work) {
         try {
-            ProgramPlan program = program(schedule, type, op);
-            if (program == null) {
-                plans.askPeers(schedule, type, op);
-                return queue.add(() -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
-            }
-            List<LaunchPlan> launches = new ArrayList<>(takesExchanges() ? exchanges.plans(schedule, type, op) : List.of());
-            launches.add(program);
-            return executable(launches);
+            return CallerContext.keep(ranks.leader(), work);
         } catch (CudaException e) {
             throw queue.brokenBy(e);
         } catch (IllegalStateException | CollectiveTimeoutException e) {
-            throw broken(e);
+            throw jobPeers.isAlone() ? e : queue.breaking(e);
         }
-    }
-
-    /** A process has ended, is late or makes another call, if there are several. */
-    private RuntimeException broken(RuntimeException failure) {
-        return jobPeers.isAlone() ? failure : queue.breaking(failure);
-    }
-
-    private boolean takesExchanges() {
-        return jobPeers.isAlone() || joint != null;
     }
 
     private ProgramExecutable executable(List<LaunchPlan> launches) {
@@ -447,17 +438,9 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     "a sum of " + sum.contributions() + " numbers over " + ranks.size() + " ranks");
         }
         queue.checkStartable();
-        if (executor == ExecutorChoice.GRAPH || !takesExchanges()) {
-            return Optional.empty();
-        }
-        try {
-            return CallerContext.keep(
-                    ranks.leader(), () -> exchanges.plan(schedule, sum).map(plan -> executable(List.of(plan))));
-        } catch (CudaException e) {
-            throw queue.brokenBy(e);
-        } catch (IllegalStateException | CollectiveTimeoutException e) {
-            throw broken(e);
-        }
+        return executor == ExecutorChoice.GRAPH
+                ? Optional.empty()
+                : meeting(() -> exchanges.plan(schedule, sum).map(plan -> executable(List.of(plan))));
     }
 
     @Override

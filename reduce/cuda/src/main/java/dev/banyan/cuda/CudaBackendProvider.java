@@ -110,8 +110,8 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             check.accept(gpus);
             Machine ranked = gpus.machine(machine);
             Tuning tuning = tuning(config);
-            JoinedPeers jobPeers = new JoinedPeers(
-                    job, exchange, gpus, timeoutNanos, tuning.triesPeers(), isJoinedByNvlink(ranked));
+            JoinedPeers jobPeers =
+                    new JoinedPeers(job, exchange, gpus, timeoutNanos, tuning.triesPeers(), isJoinedByNvlink(ranked));
             return new Joined(open(machine, config, tuning, jobPeers, devices), ranked);
         } catch (Throwable e) {
             exchange.close();
@@ -119,7 +119,7 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
         }
     }
 
-    /** Loads over PCIe wait for each answer. A process may not see the GPUs of others, so the machine's links decide. */
+    /** Loads over PCIe wait for each answer. A process may not see others' GPUs, so the machine's links decide. */
     private static boolean isJoinedByNvlink(Machine machine) {
         LinkMatrix links = LinkMatrix.of(machine);
         for (int a = 0; a < machine.size(); a++) {

@@ -89,9 +89,8 @@ final class HostComparison {
                     int held = inputs.size();
                     // Aligned buffers stay aligned.
                     long place = rank * (shift == 0 ? 2L * Long.BYTES : type.bytes());
-                    MemorySegment onDevice = together
-                            ? allInputs.get(held).asSlice(place, wholeInput)
-                            : cuda.allocate(rank, wholeInput);
+                    MemorySegment onDevice =
+                            together ? allInputs.get(held).asSlice(place, wholeInput) : cuda.allocate(rank, wholeInput);
                     cuda.copyToDevice(onDevice, input);
                     inputs.add(onDevice.asSlice(shift));
                     MemorySegment output = together

@@ -64,7 +64,8 @@ final class JoinedGpuProgram {
             switch (words.get(0)) {
                 case "compare" -> compare(ranked, config, joined, times, 19, false);
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
-                case "exchanged-sum" -> sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
+                case "exchanged-sum" ->
+                    sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
                 case "mixed" -> mixed(joined);
                 case "late" -> late(joined, times, emulator, out);
                 case "sum" -> sum(joined, times, out);
@@ -80,8 +81,7 @@ final class JoinedGpuProgram {
     }
 
     /** Compares as many kinds of calls, in buffers that all processes allocate together, with races in mind. */
-    private static void exchange(
-            Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
+    private static void exchange(Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
         long before = emulator.count("kernels banyan_exchange");
         compare(machine, config, joined, step, 23, true);
         assertThat(emulator.count("kernels banyan_exchange")).isGreaterThan(before);
@@ -122,8 +122,7 @@ final class JoinedGpuProgram {
     }
 
     /** @param least elements of each call */
-    private static void sum(
-            Communicator joined, List<MemorySegment> buffers, int least, int times, PrintStream out) {
+    private static void sum(Communicator joined, List<MemorySegment> buffers, int least, int times, PrintStream out) {
         for (int call = 1; call <= times; call++) {
             joined.allReduce(buffers, least + elements(call), DataType.F32, ReduceOp.SUM);
             out.println("call " + call);
@@ -139,8 +138,8 @@ final class JoinedGpuProgram {
         List<MemorySegment> all = joined.allocateAll(LONGER_THAN_LINES);
         List<MemorySegment> buffers =
                 joined.firstRank() == 0 ? all : List.of(joined.allocate(joined.firstRank(), LONGER_THAN_LINES));
-        CompletableFuture<Void> ended = joined.runAsync(
-                CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4, DataType.F32, ReduceOp.SUM));
+        CompletableFuture<Void> ended =
+                joined.runAsync(CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4, DataType.F32, ReduceOp.SUM));
         joined.abort();
         ended.join();
     }

@@ -37,7 +37,8 @@ public final class JoinedPeers implements JobPeers {
      * @param triesPeers whether access to the others' memory is tried before it is used
      * @param opensBuffers whether links carry loads from the others' memory well
      */
-    public JoinedPeers(Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers, boolean opensBuffers) {
+    public JoinedPeers(
+            Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers, boolean opensBuffers) {
         this.job = job;
         this.exchange = exchange;
         places = gpus.places();

@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
  * Memory that all processes allocate together, a piece for each rank, and that the devices of all of them may touch. It
  * lasts as long as its {@link ProgramPieces}.
  *
- * <p>Each device sees a piece at an address of its own, so that kernels send each other handles: the number of the piece
- * and an offset. Each device has a table with the address of each piece by its number.
+ * <p>Each device sees a piece at an address of its own, so that kernels send each other handles: the number of the
+ * piece and an offset. Each device has a table with the address of each piece by its number.
  *
  * <p>Safe for use from any thread.
  */

@@ -49,7 +49,7 @@ public final class ExchangePlanner {
 
     /**
      * @param lanes copies to each device, in the order in which devices first appear among the ranks
-     * @param peers the pairs that reach each other's memory
+     * @param peers the pairs that reach each other's memory of exchanges
      * @param pieces memory of programs
      * @param sizes by which programs are cut: what these carry in lines is no exchange
      * @param joint memory that other processes may touch, too, if these hold ranks
@@ -68,8 +68,7 @@ public final class ExchangePlanner {
         this.joint = joint;
         tables = new DeviceTables(lanes);
         devices = List.copyOf(lanes.keySet());
-        multicasts = joint == null
-                && ranks.mostRanksOfADevice() == 1 && MulticastMemory.isSupported(devices);
+        multicasts = joint == null && ranks.mostRanksOfADevice() == 1 && MulticastMemory.isSupported(devices);
     }
 
     /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
@@ -137,11 +136,7 @@ public final class ExchangePlanner {
             List<ExchangeTable> here = IntStream.range(0, ranks.size())
                     .filter(rank -> ranks.holds(rank) && ranks.get(rank).equals(device))
                     .mapToObj(rank -> new ExchangeTable(
-                            blocks,
-                            rank,
-                            addresses,
-                            shares.of(rank),
-                            joint == null ? 0 : joint.table(device)))
+                            blocks, rank, addresses, shares.of(rank), joint == null ? 0 : joint.table(device)))
                     .toList();
             parts.add(tables.part(
                     device,

@@ -207,8 +207,8 @@ final class ExchangePtx {
         String own = shared(BUFFERS, rank);
         for (int side = 0; side < 2; side++) {
             String handle = wide("ld.shared.u64", field(own, 8 * Kernel.Program.MOST_RANKS * side));
-            text.emit("@" + sends + " st.global.u64 " + field(posted, ExchangeTable.HANDLES + 8 * side) + ", "
-                    + handle);
+            text.emit(
+                    "@" + sends + " st.global.u64 " + field(posted, ExchangeTable.HANDLES + 8 * side) + ", " + handle);
         }
     }
 

@@ -97,7 +97,9 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
         ByteBuffer tables = ByteBuffer.allocateDirect(bytes(ranks)).order(ByteOrder.nativeOrder());
         for (int r = 0; r < ranks.size(); r++) {
             tables.position(r * apart(ranks) + RANKS_HERE);
-            tables.putInt(ranks.size()).putInt(apart(ranks)).putLong(ranks.get(r).joint());
+            tables.putInt(ranks.size())
+                    .putInt(apart(ranks))
+                    .putLong(ranks.get(r).joint());
             ranks.get(r).write(tables.position(r * apart(ranks)), doneCounter);
         }
         return tables.rewind();
