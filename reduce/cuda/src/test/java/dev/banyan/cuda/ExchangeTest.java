@@ -38,7 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ExchangeTest {
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private long interleaved;
-    /** Whether buffers are like those of several processes. */
+    /** True if buffers are like those of several processes. */
     private boolean together;
 
     @AfterEach

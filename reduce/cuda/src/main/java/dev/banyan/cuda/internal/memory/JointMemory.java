@@ -36,7 +36,7 @@ public final class JointMemory {
     private final List<Integer> tables;
     /** Pieces of the ranks of this process, by address. */
     private final TreeMap<Long, Part> parts = new TreeMap<>();
-    /** Where each rank of this process has its part of what was allocated last. */
+    /** The addresses of the pieces that the ranks of this process got last. */
     private List<Long> last = List.of();
 
     private long used;
