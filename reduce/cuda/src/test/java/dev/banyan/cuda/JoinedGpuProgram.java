@@ -6,6 +6,7 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -53,6 +54,7 @@ final class JoinedGpuProgram {
                 .set("BANYAN_WORLD_SIZE", System.getenv("BANYAN_WORLD_SIZE"))
                 .set("BANYAN_RENDEZVOUS", rendezvous)
                 .set("BANYAN_CUDA_EXECUTOR", words.get(5))
+                .set(Algorithms.REPRODUCIBLE, words.get(0).equals("reproducible"))
                 .set(Communicator.TIMEOUT, TIMEOUT)
                 .build();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
@@ -66,6 +68,7 @@ final class JoinedGpuProgram {
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
                 case "exchanged-sum" ->
                     sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
+                case "reproducible" -> reproducible(ranked, config, joined, emulator);
                 case "mixed" -> mixed(joined);
                 case "late" -> late(joined, times, emulator, out);
                 case "sum" -> sum(joined, times, out);
@@ -87,6 +90,19 @@ final class JoinedGpuProgram {
         assertThat(emulator.count("kernels banyan_exchange")).isGreaterThan(before);
         assertThat(emulator.count("races")).isZero();
         assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** Compares reproducible sums in one pass. */
+    private static void reproducible(Machine machine, Config config, Communicator joined, CudaEmulator emulator) {
+        HostComparison comparison = new HostComparison(new SplittableRandom(29)).together();
+        long before = emulator.count("kernels banyan_reproducible");
+        try (Communicator host = Communicator.onHost(machine, config)) {
+            for (DataType type : List.of(DataType.F32, DataType.BF16)) {
+                comparison.compare(host, joined, Collective.ALL_REDUCE, type, ReduceOp.SUM, true, 4099, type.bytes());
+                comparison.compare(host, joined, Collective.REDUCE_SCATTER, type, ReduceOp.AVG, false, 1000, 0);
+            }
+        }
+        assertThat(emulator.count("kernels banyan_reproducible")).isEqualTo(before + 4);
     }
 
     /** Compares every {@code step}-th kind of call with the host backend. */
