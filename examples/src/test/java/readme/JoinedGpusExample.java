@@ -16,10 +16,10 @@ class JoinedGpusExample {
         try (var joined = Communicator.joinOnGpus(Machine.preset("p3.8xlarge"), Config.load(), 0)) {
             float[] values = new float[100_000];
             Arrays.fill(values, joined.firstRank());
-            MemorySegment gradient = joined.allocate(joined.firstRank(), values.length * (long) Float.BYTES);
-            joined.copyToDevice(gradient, MemorySegment.ofArray(values));
-            joined.allReduce(List.of(gradient), values.length, DataType.F32, ReduceOp.AVG);
-            joined.copyToHost(gradient, MemorySegment.ofArray(values));
+            List<MemorySegment> gradient = joined.allocateAll(values.length * (long) Float.BYTES);
+            joined.copyToDevice(gradient.getFirst(), MemorySegment.ofArray(values));
+            joined.allReduce(gradient, values.length, DataType.F32, ReduceOp.AVG);
+            joined.copyToHost(gradient.getFirst(), MemorySegment.ofArray(values));
             System.out.println(values[42]); // 1.5 in every process
         }
     }

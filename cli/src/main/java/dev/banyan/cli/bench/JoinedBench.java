@@ -69,11 +69,10 @@ record JoinedBench(
 
     /** Returns what measures the calls of this process. */
     private static CallMeter meter(Communicator joined, Call call, long bytes, @Nullable ReferenceCheck check) {
-        int rank = joined.firstRank();
         Arena arena = Arena.ofAuto();
         DeviceCalls calls = new DeviceCalls(
-                RankMemory.of(joined, rank, bytes, arena), RankMemory.of(joined, rank, bytes, arena), rank);
-        RankMemory sum = RankMemory.of(joined, rank, Long.BYTES, arena);
+                RankMemory.of(joined, bytes, arena), RankMemory.of(joined, bytes, arena), joined.firstRank());
+        RankMemory sum = RankMemory.of(joined, Long.BYTES, arena);
         return new CallMeter(call, calls, check, wrong -> ofAll(joined, sum, wrong));
     }
 

@@ -192,8 +192,8 @@ public final class Communicator implements AutoCloseable {
 
     /**
      * Joins the other processes of a job on this machine, as {@link #join} does, with ranks on GPUs. The processes open
-     * each other's memory of the device programs by CUDA IPC; buffers stay where they are. A process may see some GPUs
-     * alone (CUDA_VISIBLE_DEVICES): the ranks' GPUs are known by their bus ids.
+     * each other's memory of the device programs and of {@link #allocateAll} by CUDA IPC; buffers stay where they are.
+     * A process may see some GPUs alone (CUDA_VISIBLE_DEVICES): the ranks' GPUs are known by their bus ids.
      *
      * <p>GPUs of two processes must have peer access. What no device program can do, such as means of integers, is
      * refused.
@@ -387,14 +387,24 @@ public final class Communicator implements AutoCloseable {
     /**
      * Allocates one buffer on the device of every rank of this process, each as {@link #allocate(int, long)} does.
      *
+     * <p>After {@link #joinOnGpus} all processes call it in the same order and with as many bytes, as they make calls.
+     * Where NVLink joins all GPUs, the GPUs of all processes may then touch the buffers, so that calls take less time.
+     * Either all buffers of a call are of this method, or slices of such, in all processes, or none in any: else the
+     * call ends by its timeout.
+     *
      * @param bytes size of each buffer in bytes, at least 0
      * @return the buffers in the order of ranks, as calls take them
      * @throws IllegalArgumentException if the size is negative
      */
     public List<MemorySegment> allocateAll(long bytes) {
-        return IntStream.range(held.first(), held.first() + held.count())
-                .mapToObj(rank -> allocate(rank, bytes))
-                .toList();
+        checkOpen();
+        if (held.count() == size()) {
+            return backend.allocateAll(size(), bytes);
+        }
+        List<MemorySegment> buffers = new ArrayList<>();
+        // The order is that of calls, whose plans wait for the other processes, too.
+        queue.run(() -> buffers.addAll(backend.allocateAll(size(), bytes)));
+        return List.copyOf(buffers);
     }
 
     /**

@@ -20,12 +20,14 @@ import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.memory.CopyLane;
 import dev.banyan.cuda.internal.memory.DeviceMemory;
 import dev.banyan.cuda.internal.memory.DeviceSpace;
+import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.nccl.NcclExecutable;
 import dev.banyan.cuda.internal.nccl.NcclLauncher;
 import dev.banyan.cuda.internal.peer.PeerAccess;
 import dev.banyan.cuda.internal.peer.PeerTrials;
+import dev.banyan.cuda.internal.peer.ProgramReach;
 import dev.banyan.cuda.internal.peer.StoreTrials;
 import dev.banyan.cuda.internal.program.BlockingLaunches;
 import dev.banyan.cuda.internal.program.LaunchPlan;
@@ -130,6 +132,9 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     private final ExecutorChoice executor;
     private final Platform platform;
     private final ProgramPieces pieces;
+    /** Memory that other processes may touch, too. */
+    private final @Nullable JointMemory joint;
+
     private final ProgramMemory programMemory;
     private final ProgramPlanner programs;
     private final ExchangePlanner exchanges;
@@ -206,6 +211,9 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                 return jobPeers.pieces(
                         ranks, lanes, device -> StoreTrials.viewers(device, List.copyOf(lanes.keySet()), peerAccess));
             });
+            joint = jobPeers.opensBuffers()
+                    ? CallerContext.keep(ranks.leader(), () -> new JointMemory(ranks, lanes, pieces))
+                    : null;
             programMemory = CallerContext.keep(ranks.leader(), () -> new ProgramMemory(ranks, pieces, bufferLimit));
             BufferAccess access = new BufferAccess(memory);
             List<CudaDevice> devices = List.copyOf(lanes.keySet());
@@ -236,9 +244,10 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         PeerAccess peers = new PeerAccess(ranks, peerAccess, trials);
         plans = new PlanMaker(ranks.held(), peers, tuning.moves(), bufferLimit);
         stores = new StoreTrials(ranks, peerAccess, pieces, timeoutNanos, tuning.triesPeers(), clock);
-        programs = new ProgramPlanner(
-                ranks, lanes, jobPeers.isAlone() ? stores : peers::reaches, tuning.sizes(), programMemory);
-        exchanges = new ExchangePlanner(ranks, lanes, stores, pieces, tuning.sizes());
+        ProgramReach reach = jobPeers.isAlone() ? stores : peers::reaches;
+        programs = new ProgramPlanner(ranks, lanes, reach, tuning.sizes(), programMemory);
+        ProgramReach open = jobPeers.isAlone() || joint != null ? reach : (_, _) -> false;
+        exchanges = new ExchangePlanner(ranks, lanes, open, pieces, tuning.sizes(), joint);
         LivingBackends.add(this);
         if (jobPeers.isAlone() && executor != ExecutorChoice.GRAPH) {
             tryPeers();
@@ -302,6 +311,16 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     @Override
     public MemorySegment allocate(int rank, long bytes, Arena arena) {
         return copied(() -> memory.allocate(rank, bytes, arena));
+    }
+
+    @Override
+    public List<MemorySegment> allocateAll(int count, long bytes) {
+        JointMemory memoryOfAll = joint;
+        if (memoryOfAll == null) {
+            return Backend.super.allocateAll(count, bytes);
+        }
+        queue.checkUsable();
+        return meeting(() -> memoryOfAll.allocate(bytes));
     }
 
     @Override
@@ -373,24 +392,27 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
     public Executable prepare(Schedule schedule, DataType type, ReduceOp op) {
         BackendArguments.checkSchedule(schedule, type, ranks.size());
         queue.checkStartable();
-        return CallerContext.keep(ranks.leader(), () -> prepareInTurn(schedule, type, op));
+        return meeting(() -> prepareInTurn(schedule, type, op));
     }
 
     private Executable prepareInTurn(Schedule schedule, DataType type, ReduceOp op) {
+        ProgramPlan program = program(schedule, type, op);
+        if (program == null) {
+            plans.askPeers(schedule, type, op);
+            return queue.add(() -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
+        }
+        List<LaunchPlan> launches = new ArrayList<>(exchanges.plans(schedule, type, op));
+        launches.add(program);
+        return executable(launches);
+    }
+
+    /** Runs what may wait for other processes. One that ended, is late or does something else breaks the backend. */
+    private <T> T meeting(Supplier<T> work) {
         try {
-            ProgramPlan program = program(schedule, type, op);
-            if (program == null) {
-                plans.askPeers(schedule, type, op);
-                return queue.add(() -> new CudaExecutable(queue, graphLauncher, plans, plans.plan(schedule, type, op)));
-            }
-            List<LaunchPlan> launches =
-                    new ArrayList<>(jobPeers.isAlone() ? exchanges.plans(schedule, type, op) : List.of());
-            launches.add(program);
-            return executable(launches);
+            return CallerContext.keep(ranks.leader(), work);
         } catch (CudaException e) {
             throw queue.brokenBy(e);
         } catch (IllegalStateException | CollectiveTimeoutException e) {
-            // A process has ended, is late or makes another call.
             throw jobPeers.isAlone() ? e : queue.breaking(e);
         }
     }
@@ -416,15 +438,9 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     "a sum of " + sum.contributions() + " numbers over " + ranks.size() + " ranks");
         }
         queue.checkStartable();
-        if (executor == ExecutorChoice.GRAPH || !jobPeers.isAlone()) {
-            return Optional.empty();
-        }
-        try {
-            return CallerContext.keep(
-                    ranks.leader(), () -> exchanges.plan(schedule, sum).map(plan -> executable(List.of(plan))));
-        } catch (CudaException e) {
-            throw queue.brokenBy(e);
-        }
+        return executor == ExecutorChoice.GRAPH
+                ? Optional.empty()
+                : meeting(() -> exchanges.plan(schedule, sum).map(plan -> executable(List.of(plan))));
     }
 
     @Override

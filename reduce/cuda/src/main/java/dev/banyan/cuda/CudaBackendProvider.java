@@ -16,6 +16,7 @@ import dev.banyan.reduce.internal.joining.JoiningProvider;
 import dev.banyan.reduce.internal.processes.Exchange;
 import dev.banyan.reduce.internal.processes.Job;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import java.util.List;
@@ -109,12 +110,26 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             check.accept(gpus);
             Machine ranked = gpus.machine(machine);
             Tuning tuning = tuning(config);
-            JoinedPeers jobPeers = new JoinedPeers(job, exchange, gpus, timeoutNanos, tuning.triesPeers());
+            JoinedPeers jobPeers =
+                    new JoinedPeers(job, exchange, gpus, timeoutNanos, tuning.triesPeers(), isJoinedByNvlink(ranked));
             return new Joined(open(machine, config, tuning, jobPeers, devices), ranked);
         } catch (Throwable e) {
             exchange.close();
             throw e;
         }
+    }
+
+    /** Loads over PCIe wait for each answer. A process may not see others' GPUs, so the machine's links decide. */
+    private static boolean isJoinedByNvlink(Machine machine) {
+        LinkMatrix links = LinkMatrix.of(machine);
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                if (links.classOf(a, b) < LinkMatrix.NVLINK || NoPeerAccess.between(machine, a, b)) {
+                    return false;
+                }
+            }
+        }
+        return machine.size() > 1;
     }
 
     /** Returns how its backends execute schedules with some settings. */

@@ -4,6 +4,7 @@ import dev.banyan.config.Config;
 import dev.banyan.cuda.emulator.CudaEmulator;
 import dev.banyan.cuda.internal.graph.GraphCache;
 import dev.banyan.cuda.internal.graph.Moves;
+import dev.banyan.cuda.internal.job.JobPeers;
 import dev.banyan.cuda.type.PeerRule;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.reduce.internal.host.HostBackend;
@@ -59,6 +60,16 @@ record ExchangeGpus(List<Integer> ofRanks, CudaBackend backend, Communicator hos
      * @param ofRanks the GPU of each rank
      */
     static ExchangeGpus of(int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes, LongSupplier clock) {
+        return of(ofRanks, algorithm, sizes, clock, JobPeers.ALONE);
+    }
+
+    /** The same with memory that all ranks allocate together, as if several processes held them. */
+    static ExchangeGpus together(int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes) {
+        return of(ofRanks, algorithm, sizes, FaultClock.STOPPED, new PeersOfOneProcess());
+    }
+
+    private static ExchangeGpus of(
+            int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes, LongSupplier clock, JobPeers peers) {
         int ranks = ofRanks.length;
         Machine machine =
                 Presets.find(ranks > 8 ? "dgx-2" : "dgx-a100").orElseThrow().subset(apart(ranks));
@@ -71,7 +82,8 @@ record ExchangeGpus(List<Integer> ofRanks, CudaBackend backend, Communicator hos
                 FaultClock.TIMEOUT,
                 PeerRule.ALL,
                 64 << 20,
-                new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, clock, false, ExecutorChoice.AUTO, sizes, 1, 1));
+                new Tuning(Moves.DEFAULT, GraphCache.MOST_NODES, clock, false, ExecutorChoice.AUTO, sizes, 1, 1),
+                peers);
         try {
             return new ExchangeGpus(
                     IntStream.of(ofRanks).boxed().toList(),

@@ -31,12 +31,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Collectives over memory that is open to all emulated GPUs. */
 class ExchangeTest {
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private long interleaved;
+    /** True if buffers are like those of several processes. */
+    private boolean together;
 
     @AfterEach
     void nothingWentWrongUnseen() {
@@ -51,7 +54,14 @@ class ExchangeTest {
     /** @param ofRanks the GPU of each rank */
     private ExchangeGpus gpus(int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes) {
         emulator.tell("devices " + ofRanks.length + " switched");
-        return ExchangeGpus.of(ofRanks, algorithm, sizes, FaultClock.STOPPED);
+        return together
+                ? ExchangeGpus.together(ofRanks, algorithm, sizes)
+                : ExchangeGpus.of(ofRanks, algorithm, sizes, FaultClock.STOPPED);
+    }
+
+    private HostComparison comparison(SplittableRandom random) {
+        HostComparison comparison = new HostComparison(random);
+        return together ? comparison.together() : comparison;
     }
 
     private long exchanges() {
@@ -60,9 +70,10 @@ class ExchangeTest {
 
     /** All collectives and types, in and out of place, aligned and not. */
     @ParameterizedTest
-    @ValueSource(ints = {2, 3})
-    void exchangesGiveTheBitsOfTheHost(int ranks) {
-        HostComparison comparison = new HostComparison(new SplittableRandom(ranks));
+    @CsvSource({"2, false", "3, false", "2, true", "3, true"})
+    void exchangesGiveTheBitsOfTheHost(int ranks, boolean together) {
+        this.together = together;
+        HostComparison comparison = comparison(new SplittableRandom(ranks));
         try (ExchangeGpus gpus = gpus(ranks, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
             int turn = ranks;
             long calls = 0;
@@ -87,7 +98,19 @@ class ExchangeTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5, 6, 7, 8, 16})
     void everyKindOfExchangeGivesTheBitsOfTheHost(int ranks) {
-        HostComparison comparison = new HostComparison(new SplittableRandom(ranks));
+        compareKinds(ranks);
+    }
+
+    @Tag("soak")
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 8, 16})
+    void everyKindOfExchangeInJointMemoryGivesTheBitsOfTheHost(int ranks) {
+        together = true;
+        compareKinds(ranks);
+    }
+
+    private void compareKinds(int ranks) {
+        HostComparison comparison = comparison(new SplittableRandom(ranks));
         for (AlgorithmChoice algorithm : RandomChoices.EXCHANGING_ALGORITHMS) {
             EmulatedProcess.beginAnother(emulator);
             try (ExchangeGpus gpus = gpus(ranks, algorithm, ExchangeGpus.SIZES)) {
@@ -109,13 +132,19 @@ class ExchangeTest {
                 new int[] {2, 2, 0, 1, 0}));
     }
 
+    @Test
+    void exchangesInJointMemoryOfSharedGpusGiveTheBitsOfTheHost() {
+        together = true;
+        compareShared(List.of(new int[] {0, 0}, new int[] {1, 0, 1}, new int[] {0, 1, 2, 0, 1, 2}));
+    }
+
     private void compareShared(List<int[]> all) {
         for (int k = 0; k < all.size(); k++) {
             EmulatedProcess.beginAnother(emulator);
             int[] ofRanks = all.get(k);
             List<AlgorithmChoice> algorithms = RandomChoices.EXCHANGING_ALGORITHMS;
             try (ExchangeGpus gpus = gpus(ofRanks, algorithms.get(k % algorithms.size()), ExchangeGpus.SIZES)) {
-                HostComparison comparison = new HostComparison(new SplittableRandom(k));
+                HostComparison comparison = comparison(new SplittableRandom(k));
                 comparison.comparePairs(gpus.host(), gpus.cuda(), gpus.cuda(), k, all.size());
                 assertThat(exchanges()).as("%s", gpus.ofRanks()).isPositive();
             }
@@ -278,6 +307,20 @@ class ExchangeTest {
     }
 
     @Test
+    void interleavingsInJointMemoryHaveNoRace() {
+        together = true;
+        interleave(30, 10, (ranks, _) -> ExchangeGpus.apart(ranks));
+    }
+
+    @Test
+    @Tag("soak")
+    void manyInterleavingsInJointMemoryHaveNoRace() {
+        together = true;
+        interleave(30_000, 2000, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(40_000, 1000, ExchangeGpus::shared);
+    }
+
+    @Test
     @Tag("soak")
     void manyInterleavingsHaveNoRace() {
         interleave(1000, 4000, (ranks, _) -> ExchangeGpus.apart(ranks));
@@ -294,7 +337,7 @@ class ExchangeTest {
         for (long seed = first; seed < first + calls; seed += 10) {
             SplittableRandom random = new SplittableRandom(seed);
             EmulatedProcess.beginAnother(emulator);
-            HostComparison comparison = new HostComparison(random);
+            HostComparison comparison = comparison(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
             int ranks = seed == first ? 2 : random.nextInt(2, 9);
             try (ExchangeGpus gpus = gpus(ofRanks.apply(ranks, random), algorithm, ExchangeGpus.SIZES)) {
@@ -327,8 +370,9 @@ class ExchangeTest {
 
     /** A flag that gets lost: the kernel that waits for it ends when that is asked for, and names the rank. */
     @ParameterizedTest
-    @ValueSource(ints = {1, 3})
-    void aRankThatDoesNotComeIsNamed(int number) {
+    @CsvSource({"1, false", "3, false", "3, true"})
+    void aRankThatDoesNotComeIsNamed(int number, boolean together) {
+        this.together = together;
         emulator.tell("workers 1");
         int[] ofRanks = IntStream.range(0, 3).map(rank -> rank % number).toArray();
         try (ExchangeGpus gpus = gpus(ofRanks, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
@@ -338,7 +382,7 @@ class ExchangeTest {
                                     .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1000, 4, true, 4000)),
                             DataType.F32,
                             ReduceOp.SUM);
-            MemorySegment[] buffers = buffers(gpus.cuda(), 3).toArray(MemorySegment[]::new);
+            MemorySegment[] buffers = gpus.cuda().allocateAll(4000).toArray(MemorySegment[]::new);
             // The last of 3 x 3 flags of the second barrier.
             emulator.tell("lose-flag 18");
             CompletableFuture<Void> running = CompletableFuture.runAsync(() -> call.run(buffers, buffers));

@@ -23,26 +23,34 @@ final class HostComparison {
     private final SplittableRandom random;
     private final boolean isExact;
     private final @Nullable CallersStreams streams;
+    private final boolean together;
 
     /** @param random chooses the bits of the inputs */
     HostComparison(SplittableRandom random) {
-        this(random, false, null);
+        this(random, false, null, false);
     }
 
-    private HostComparison(SplittableRandom random, boolean isExact, @Nullable CallersStreams streams) {
+    private HostComparison(
+            SplittableRandom random, boolean isExact, @Nullable CallersStreams streams, boolean together) {
         this.random = random;
         this.isExact = isExact;
         this.streams = streams;
+        this.together = together;
     }
 
     /** Returns a comparison of calls {@linkplain CallersStreams#run between other work} in streams. */
     HostComparison in(CallersStreams streams) {
-        return new HostComparison(random, isExact, streams);
+        return new HostComparison(random, isExact, streams, together);
+    }
+
+    /** Returns a comparison in buffers that all ranks allocate together, in which each rank has another place. */
+    HostComparison together() {
+        return new HostComparison(random, isExact, streams, true);
     }
 
     /** Returns a comparison whose sums and means of floats are exact in any order. */
     static HostComparison exact(SplittableRandom random) {
-        return new HostComparison(random, true, null);
+        return new HostComparison(random, true, null, false);
     }
 
     /**
@@ -69,16 +77,26 @@ final class HostComparison {
             List<MemorySegment> inputs = new ArrayList<>();
             List<MemorySegment> outputs = new ArrayList<>();
             long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
+            long most = 2L * Long.BYTES * ranks;
+            List<MemorySegment> allInputs = together ? cuda.allocateAll(wholeInput + most) : List.of();
+            List<MemorySegment> allOutputs = together ? cuda.allocateAll(outputBytes + shift + most) : List.of();
             for (int rank = 0; rank < ranks; rank++) {
                 MemorySegment input = arena.allocate(wholeInput, 64);
                 random(input, type, op);
                 hostInputs.add(input.asSlice(shift));
                 hostOutputs.add(arena.allocate(outputBytes + shift, 64).asSlice(shift));
                 if (isHeld(cuda, rank)) {
-                    MemorySegment onDevice = cuda.allocate(rank, wholeInput);
+                    int held = inputs.size();
+                    // Aligned buffers stay aligned.
+                    long place = rank * (shift == 0 ? 2L * Long.BYTES : type.bytes());
+                    MemorySegment onDevice =
+                            together ? allInputs.get(held).asSlice(place, wholeInput) : cuda.allocate(rank, wholeInput);
                     cuda.copyToDevice(onDevice, input);
                     inputs.add(onDevice.asSlice(shift));
-                    outputs.add(cuda.allocate(rank, outputBytes + shift).asSlice(shift));
+                    MemorySegment output = together
+                            ? allOutputs.get(held).asSlice(place, outputBytes + shift)
+                            : cuda.allocate(rank, outputBytes + shift);
+                    outputs.add(output.asSlice(shift));
                 }
             }
             host.run(call(host, collective, root, count, type, op, inPlace, hostInputs, hostOutputs));

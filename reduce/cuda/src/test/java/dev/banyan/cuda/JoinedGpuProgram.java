@@ -1,7 +1,12 @@
 package dev.banyan.cuda;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.banyan.config.Config;
+import dev.banyan.cuda.emulator.CudaEmulator;
+import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
+import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -11,9 +16,11 @@ import dev.banyan.topology.Presets;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
 /**
@@ -22,17 +29,21 @@ import java.util.stream.IntStream;
  * each call that is a sum, and one that tells how the case ended.
  */
 final class JoinedGpuProgram {
+    private static final int LONGER_THAN_LINES = 1 << 17;
+    private static final Duration TIMEOUT = Duration.ofHours(1);
+
     private JoinedGpuProgram() {}
 
     @SuppressWarnings("SystemOut")
     public static void main(String[] cases) {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        CudaEmulator emulator = CudaEmulator.of(Path.of(System.getenv("LD_LIBRARY_PATH")));
         for (int c = 0; c < cases.length; c++) {
-            run(List.of(cases[c].split(":", -1)), System.getenv("BANYAN_RENDEZVOUS") + c, out);
+            run(List.of(cases[c].split(":", -1)), System.getenv("BANYAN_RENDEZVOUS") + c, emulator, out);
         }
     }
 
-    private static void run(List<String> words, String rendezvous, PrintStream out) {
+    private static void run(List<String> words, String rendezvous, CudaEmulator emulator, PrintStream out) {
         int ranks = Integer.parseInt(words.get(1));
         int[] devices = List.of(words.get(2).split(",", -1)).stream()
                 .mapToInt(Integer::parseInt)
@@ -43,29 +54,64 @@ final class JoinedGpuProgram {
                 .set("BANYAN_WORLD_SIZE", System.getenv("BANYAN_WORLD_SIZE"))
                 .set("BANYAN_RENDEZVOUS", rendezvous)
                 .set("BANYAN_CUDA_EXECUTOR", words.get(5))
-                .set(Communicator.TIMEOUT, Duration.ofHours(1))
+                .set(Algorithms.REPRODUCIBLE, words.get(0).equals("reproducible"))
+                .set(Communicator.TIMEOUT, TIMEOUT)
                 .build();
         Machine machine = Presets.find("p3.16xlarge").orElseThrow();
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());
         int times = Integer.parseInt(words.get(4));
+        String end;
+        long before = emulator.count("allocations");
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
             switch (words.get(0)) {
-                case "compare" -> compare(ranked, config, joined, times);
+                case "compare" -> compare(ranked, config, joined, times, 19, false);
+                case "exchange" -> exchange(ranked, config, joined, times, emulator);
+                case "exchanged-sum" ->
+                    sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
+                case "reproducible" -> reproducible(ranked, config, joined, emulator);
+                case "mixed" -> mixed(joined);
+                case "late" -> late(joined, times, emulator, out);
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
                 default -> throw new IllegalArgumentException(words.get(0));
             }
-            out.println("done");
+            end = "done";
         } catch (RuntimeException | AssertionError e) {
-            out.println("failed: " + e.getMessage());
+            end = "failed: " + e.getMessage();
         }
+        out.println(end.equals("done") && emulator.count("allocations") > before ? "memory is left" : end);
+    }
+
+    /** Compares as many kinds of calls, in buffers that all processes allocate together, with races in mind. */
+    private static void exchange(Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
+        long before = emulator.count("kernels banyan_exchange");
+        compare(machine, config, joined, step, 23, true);
+        assertThat(emulator.count("kernels banyan_exchange")).isGreaterThan(before);
+        assertThat(emulator.count("races")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** Compares reproducible sums in one pass. */
+    private static void reproducible(Machine machine, Config config, Communicator joined, CudaEmulator emulator) {
+        HostComparison comparison = new HostComparison(new SplittableRandom(29)).together();
+        long before = emulator.count("kernels banyan_reproducible");
+        try (Communicator host = Communicator.onHost(machine, config)) {
+            for (DataType type : List.of(DataType.F32, DataType.BF16)) {
+                comparison.compare(host, joined, Collective.ALL_REDUCE, type, ReduceOp.SUM, true, 4099, type.bytes());
+                comparison.compare(host, joined, Collective.REDUCE_SCATTER, type, ReduceOp.AVG, false, 1000, 0);
+            }
+        }
+        assertThat(emulator.count("kernels banyan_reproducible")).isEqualTo(before + 4);
     }
 
     /** Compares every {@code step}-th kind of call with the host backend. */
-    private static void compare(Machine machine, Config config, Communicator joined, int step) {
-        HostComparison comparison = new HostComparison(new SplittableRandom(19));
-        long[] counts = {1, 3, 257, 4099, 70_001};
+    private static void compare(
+            Machine machine, Config config, Communicator joined, int step, int seed, boolean together) {
+        HostComparison apart = new HostComparison(new SplittableRandom(seed));
+        HostComparison comparison = together ? apart.together() : apart;
+        // Programs take up to 64 KiB in lines; a word, an element or a byte more.
+        long[] counts = together ? new long[] {16_388, 70_001, 65_537} : new long[] {1, 3, 257, 4099, 70_001};
         int kind = 0;
         int calls = 0;
         try (Communicator host = Communicator.onHost(machine, config)) {
@@ -75,9 +121,10 @@ final class JoinedGpuProgram {
                         for (boolean inPlace : new boolean[] {true, false}) {
                             if (kind++ % step == 0 && (op != ReduceOp.AVG || type.isFloating())) {
                                 long count = counts[calls++ % counts.length];
+                                long shift = together && calls % 2 == 0 ? type.bytes() : 0;
                                 // Twice, so that slots and flags are used again.
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
-                                comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
+                                comparison.compare(host, joined, collective, type, op, inPlace, count, shift);
                             }
                         }
                     }
@@ -87,11 +134,50 @@ final class JoinedGpuProgram {
     }
 
     private static void sum(Communicator joined, int times, PrintStream out) {
-        MemorySegment buffer = joined.allocate(joined.firstRank(), 1 << 16);
+        sum(joined, List.of(joined.allocate(joined.firstRank(), 1 << 16)), 0, times, out);
+    }
+
+    /** @param least elements of each call */
+    private static void sum(Communicator joined, List<MemorySegment> buffers, int least, int times, PrintStream out) {
         for (int call = 1; call <= times; call++) {
-            joined.allReduce(List.of(buffer), 1 + call * 37 % (1 << 14), DataType.F32, ReduceOp.SUM);
+            joined.allReduce(buffers, least + elements(call), DataType.F32, ReduceOp.SUM);
             out.println("call " + call);
         }
+    }
+
+    private static int elements(int call) {
+        return 1 + call * 37 % (1 << 14);
+    }
+
+    /** Gives memory of its own alone, unless it has rank 0, to a call that can therefore not end by itself. */
+    private static void mixed(Communicator joined) {
+        List<MemorySegment> all = joined.allocateAll(LONGER_THAN_LINES);
+        List<MemorySegment> buffers =
+                joined.firstRank() == 0 ? all : List.of(joined.allocate(joined.firstRank(), LONGER_THAN_LINES));
+        CompletableFuture<Void> ended =
+                joined.runAsync(CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4, DataType.F32, ReduceOp.SUM));
+        joined.abort();
+        ended.join();
+    }
+
+    /** Makes a further exchange after some, unless it has rank 0, which never does. Then the call's time is over. */
+    private static void late(Communicator joined, int times, CudaEmulator emulator, PrintStream out) {
+        List<MemorySegment> buffers = joined.allocateAll(2 * LONGER_THAN_LINES);
+        sum(joined, buffers, LONGER_THAN_LINES / 4, times, out);
+        if (joined.firstRank() == 0) {
+            while (joined.failure().isEmpty()) {
+                Thread.onSpinWait();
+            }
+            throw new IllegalStateException(joined.failure().orElseThrow());
+        }
+        // Its plan is that of the first call, for which all processes met.
+        CompletableFuture<Void> ended = joined.runAsync(
+                CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4 + elements(1), DataType.F32, ReduceOp.SUM));
+        for (long micros = TIMEOUT.toMillis() * 1000; !ended.isDone(); micros += TIMEOUT.toMillis() * 1001) {
+            emulator.tell("timer " + micros);
+        }
+        emulator.tell("timer 0");
+        ended.join();
     }
 
     /** Makes a further call after some, unless it has rank 0. */

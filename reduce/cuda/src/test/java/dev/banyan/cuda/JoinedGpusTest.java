@@ -68,15 +68,25 @@ class JoinedGpusTest {
                 new Case("compare", "0;1", "packing", 23),
                 new Case("compare", "0,0;1", "ring", 61),
                 new Case("sum", "2;3", "auto", 1),
-                new Case("differ", "0;1", "auto", 1));
+                new Case("differ", "0;1", "auto", 1),
+                new Case("exchange", "0;1", "packing", 89),
+                new Case("exchange", "0,0;1", "star", 97),
+                new Case("reproducible", "0;1", "packing", 1),
+                new Case("mixed", "0;1", "packing", 1),
+                new Case("late", "0;1", "packing", 2));
         for (TestProcess process : two) {
             List<String> ends = ends(process);
-            assertThat(ends).hasSize(5);
+            assertThat(ends).hasSize(10);
             assertThat(ends.get(0)).startsWith("failed: graphs of copies have all ranks in one process; unset ");
             assertThat(ends.subList(1, 3)).containsOnly("done");
             assertThat(ends.get(3)).startsWith("failed: ").contains("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
             assertThat(ends.get(4)).startsWith("failed: ").contains("process ");
+            assertThat(ends.subList(5, 8)).containsOnly("done");
+            assertThat(ends.get(8)).startsWith("failed: ");
         }
+        assertThat(ends(two.get(1)).get(9))
+                .contains(" for rank 0 at rank 1 before it loads; all processes must give buffers of allocateAll");
+        assertThat(ends(two.get(0)).get(9)).startsWith("failed: ").contains("rank 1");
         assertThat(ends(two.get(0)).get(3)).startsWith("failed: device 2 cannot open the memory of rank 1: ");
     }
 
@@ -86,12 +96,13 @@ class JoinedGpusTest {
                 0,
                 new Case("compare", "0;1,2;3", "single-tree", 61),
                 new Case("compare", "0;1;2", "packing", 97),
+                new Case("exchange", "0;1,2;3", "one-shot", 151),
                 new Case("leave", "0;1;2", "star", LEAVE_AFTER));
         for (TestProcess process : three) {
-            assertThat(ends(process).subList(0, 2)).containsOnly("done");
+            assertThat(ends(process).subList(0, 3)).containsOnly("done");
         }
         for (TestProcess process : three.subList(1, 3)) {
-            assertThat(ends(process).get(2))
+            assertThat(ends(process).get(3))
                     .startsWith("failed: rank 0 (process " + three.get(0).pid() + ") has closed its communicator");
         }
     }
@@ -114,7 +125,9 @@ class JoinedGpusTest {
         int victim = random.nextInt(3);
         int calls = LEAVE_AFTER + 1 + random.nextInt(100);
         long spins = random.nextLong(200_000);
-        Case sums = new Case("sum", "0;1;2", "auto", Integer.MAX_VALUE);
+        Case sums = seed % 2 == 0
+                ? new Case("exchanged-sum", "0;1;2", "packing", Integer.MAX_VALUE)
+                : new Case("sum", "0;1;2", "auto", Integer.MAX_VALUE);
         List<TestProcess> three = start(
                 3, MACHINE, Stream.concat(Stream.of(before), Stream.of(sums)).toArray(Case[]::new));
         three.get(victim).awaitLine("call " + calls);
@@ -153,8 +166,28 @@ class JoinedGpusTest {
                 "0,0;1,1 | single-tree"
             })
     void everyKindOfCallByEveryAlgorithm(String devices, String algorithm) throws Exception {
+        everyKind("compare", devices, algorithm);
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "0;1 | packing",
+                "0;1;2;3 | star",
+                "0;1;2;3 | one-shot",
+                "0,1;2,3 | star",
+                "0;1,2;3 | one-shot",
+                "0,0;1,1 | star"
+            })
+    void everyKindOfExchangeByEachAlgorithm(String devices, String algorithm) throws Exception {
+        everyKind("exchange", devices, algorithm);
+    }
+
+    private void everyKind(String program, String devices, String algorithm) throws Exception {
         int number = devices.split(";", -1).length;
-        for (TestProcess process : start(number, MACHINE, new Case("compare", devices, algorithm, 1))) {
+        for (TestProcess process : start(number, MACHINE, new Case(program, devices, algorithm, 1))) {
             assertThat(process.lastLine()).isEqualTo("done");
         }
     }

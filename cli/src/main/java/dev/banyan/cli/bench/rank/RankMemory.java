@@ -41,17 +41,14 @@ public final class RankMemory {
         return new RankMemory(buffers, buffers, null);
     }
 
-    /**
-     * Returns the memory of one rank in the communicator's memory; a copy on the host, if needed, is freed with the
-     * arena.
-     */
-    public static RankMemory of(Communicator communicator, int rank, long bytes, Arena arena) {
-        List<MemorySegment> buffers = List.of(communicator.allocate(rank, bytes));
+    /** In memory that all processes allocate together; a copy on the host, if needed, is freed with the arena. */
+    public static RankMemory of(Communicator communicator, long bytes, Arena arena) {
+        List<MemorySegment> buffers = communicator.allocateAll(bytes);
         return communicator.inHostMemory()
                 ? ofHost(buffers)
                 : new RankMemory(
                         buffers,
-                        segments(arena, 1, bytes),
+                        segments(arena, buffers.size(), bytes),
                         new Copies(communicator::copyToDevice, communicator::copyToHost));
     }
 

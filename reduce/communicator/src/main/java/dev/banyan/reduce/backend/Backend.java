@@ -11,6 +11,7 @@ import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,20 @@ public interface Backend extends AutoCloseable {
      * @param bytes size in bytes, at least 0
      */
     MemorySegment allocate(int rank, long bytes);
+
+    /**
+     * Allocates a buffer for each rank of this process, as {@link #allocate(int, long)} does. If other processes hold
+     * ranks, all may have to call it in the same order and with as many bytes.
+     *
+     * @param ranks their number in all processes
+     * @param bytes size of each in bytes, at least 0
+     */
+    default List<MemorySegment> allocateAll(int ranks, long bytes) {
+        RankRange held = held(ranks);
+        return IntStream.range(held.first(), held.first() + held.count())
+                .mapToObj(rank -> allocate(rank, bytes))
+                .toList();
+    }
 
     /**
      * Allocates memory of a rank's device, aligned to 64 bytes and zeroed, that an arena frees.

@@ -42,15 +42,18 @@ public final class CudaEmulator {
      * Loads the driver, and the bindings of it; skips the test, saying so, where there is no C compiler. It plays a
      * p3.16xlarge on which nothing has happened yet.
      */
-    @SuppressWarnings("restricted")
     public static synchronized CudaEmulator load() {
-        if (!loaded) {
-            System.load(build().resolve("libcuda.so.1").toString());
-            loaded = true;
-        }
-        CudaEmulator emulator = new CudaEmulator();
+        CudaEmulator emulator = loaded ? new CudaEmulator() : of(build());
+        loaded = true;
         emulator.reset();
         return emulator;
+    }
+
+    /** Loads the driver of a folder that {@link #build} returned in another process, as it is. */
+    @SuppressWarnings("restricted")
+    public static CudaEmulator of(Path folder) {
+        System.load(folder.resolve("libcuda.so.1").toString());
+        return new CudaEmulator();
     }
 
     /** The folder of the library, for LD_LIBRARY_PATH of other processes; built when its sources are newer. */

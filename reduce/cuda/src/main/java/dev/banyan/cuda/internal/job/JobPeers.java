@@ -46,6 +46,9 @@ public interface JobPeers {
     /** Returns whether this process holds all ranks. */
     boolean isAlone();
 
+    /** Returns whether kernels of all processes may touch buffers that these allocate together. */
+    boolean opensBuffers();
+
     /** Notes how many runs this process has started. */
     void started(long runs);
 
@@ -93,6 +96,11 @@ public interface JobPeers {
         @Override
         public boolean isAlone() {
             return true;
+        }
+
+        @Override
+        public boolean opensBuffers() {
+            return false;
         }
 
         @Override

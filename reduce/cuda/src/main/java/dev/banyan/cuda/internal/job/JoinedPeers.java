@@ -25,6 +25,7 @@ public final class JoinedPeers implements JobPeers {
     private final String models;
     private final long timeoutNanos;
     private final boolean triesPeers;
+    private final boolean opensBuffers;
     /** The time when this process last asked the kernel whether the others live. */
     private volatile long looked = System.nanoTime();
 
@@ -34,14 +35,17 @@ public final class JoinedPeers implements JobPeers {
      * @param gpus the GPUs of all ranks
      * @param timeoutNanos how long a call may take
      * @param triesPeers whether access to the others' memory is tried before it is used
+     * @param opensBuffers whether links carry loads from the others' memory well
      */
-    public JoinedPeers(Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers) {
+    public JoinedPeers(
+            Job job, Exchange exchange, JobGpus gpus, long timeoutNanos, boolean triesPeers, boolean opensBuffers) {
         this.job = job;
         this.exchange = exchange;
         places = gpus.places();
         models = gpus.models();
         this.timeoutNanos = timeoutNanos;
         this.triesPeers = triesPeers;
+        this.opensBuffers = opensBuffers;
     }
 
     @Override
@@ -76,6 +80,11 @@ public final class JoinedPeers implements JobPeers {
     @Override
     public boolean isAlone() {
         return false;
+    }
+
+    @Override
+    public boolean opensBuffers() {
+        return opensBuffers;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.banyan.cuda.internal.symmetric;
 
 import dev.banyan.cuda.internal.memory.BufferAccess;
+import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.program.LaunchPlan;
 import dev.banyan.cuda.internal.program.ProgramPlan;
 import dev.banyan.cuda.internal.ptx.Kernel;
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param name of the collective and the algorithm, for messages
  * @param kernel what runs it
  * @param parts what each device has of it
- * @param uses of buffers, and the end of what is touched in bytes from a buffer's begin
+ * @param uses of buffers of this process, and the end of what is touched in bytes from a buffer's begin
+ * @param joint has all buffers, where other processes hold ranks
  * @param multicast the spaces whose multicast addresses the kernel takes behind the addresses of the ranks
  */
 record ExchangePlan(
@@ -26,11 +28,15 @@ record ExchangePlan(
         Kernel kernel,
         List<ProgramPlan.Part> parts,
         Map<BufferAccess.Use, Long> uses,
+        @Nullable JointMemory joint,
         Set<Space> multicast)
         implements LaunchPlan {
     /** {@inheritDoc} All buffers must be open to all devices, and in the same places if the switch takes part. */
     @Override
     public @Nullable Addresses addresses(BufferAccess access, long[] inputs, long[] outputs) {
+        if (joint != null) {
+            return handles(joint, inputs, outputs);
+        }
         if (!access.areOpen(uses, inputs, outputs)) {
             return null;
         }
@@ -48,6 +54,19 @@ record ExchangePlan(
             addresses[addresses.length - 1] = address;
         }
         return new Addresses(in, out);
+    }
+
+    private @Nullable Addresses handles(JointMemory memory, long[] inputs, long[] outputs) {
+        Addresses handles = new Addresses(new long[inputs.length], new long[outputs.length]);
+        for (Map.Entry<BufferAccess.Use, Long> used : uses.entrySet()) {
+            BufferAccess.Use use = used.getKey();
+            long handle = memory.handle(use.rank(), use.address(inputs, outputs), used.getValue());
+            if (handle < 0) {
+                return null;
+            }
+            (use.space() == Space.INPUT ? handles.inputs() : handles.outputs())[use.rank()] = handle;
+        }
+        return handles;
     }
 
     @Override
@@ -84,6 +103,7 @@ record ExchangePlan(
     @Override
     public String describe(ProgramStatus status) {
         return "rank " + status.channel() + " at rank " + status.slice()
-                + (status.loop() == 0 ? " before it loads" : " behind its last store");
+                + (status.loop() == 0 ? " before it loads" : " behind its last store")
+                + (joint == null ? "" : "; all processes must give buffers of allocateAll, or none");
     }
 }

@@ -4,6 +4,7 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.MulticastMemory;
 import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.peer.ProgramReach;
@@ -24,7 +25,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes plans of schedules as exchanges over memory that is open to all devices. Safe for use from any thread.
@@ -37,6 +40,7 @@ public final class ExchangePlanner {
     private final ProgramReach peers;
     private final ProgramPieces pieces;
     private final ProgramSizes sizes;
+    private final @Nullable JointMemory joint;
     private final DeviceTables tables;
     private final List<CudaDevice> devices;
     private final boolean multicasts;
@@ -44,25 +48,27 @@ public final class ExchangePlanner {
     private final List<Integer> flags = new ArrayList<>();
 
     /**
-     * @param ranks all ranks, which this process holds
      * @param lanes copies to each device, in the order in which devices first appear among the ranks
-     * @param peers the pairs that reach each other's memory
+     * @param peers the pairs that reach each other's memory of exchanges
      * @param pieces memory of programs
      * @param sizes by which programs are cut: what these carry in lines is no exchange
+     * @param joint memory that other processes may touch, too, if these hold ranks
      */
     public ExchangePlanner(
             Ranks ranks,
             Map<CudaDevice, CopyLane> lanes,
             ProgramReach peers,
             ProgramPieces pieces,
-            ProgramSizes sizes) {
+            ProgramSizes sizes,
+            @Nullable JointMemory joint) {
         this.ranks = ranks;
         this.peers = peers;
         this.pieces = pieces;
         this.sizes = sizes;
+        this.joint = joint;
         tables = new DeviceTables(lanes);
         devices = List.copyOf(lanes.keySet());
-        multicasts = ranks.mostRanksOfADevice() == 1 && MulticastMemory.isSupported(devices);
+        multicasts = joint == null && ranks.mostRanksOfADevice() == 1 && MulticastMemory.isSupported(devices);
     }
 
     /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
@@ -122,14 +128,15 @@ public final class ExchangePlanner {
         if (blocks < 1) {
             return Optional.empty();
         }
-        addFlags();
+        addFlags(exchange.schedule().collective().label() + " as an exchange by " + blocks + " blocks");
         List<ProgramPlan.Part> parts = new ArrayList<>();
         for (CudaDevice device : devices) {
             List<Long> addresses =
                     flags.stream().map(piece -> pieces.address(piece, device)).toList();
             List<ExchangeTable> here = IntStream.range(0, ranks.size())
-                    .filter(rank -> ranks.get(rank).equals(device))
-                    .mapToObj(rank -> new ExchangeTable(blocks, rank, addresses, shares.of(rank)))
+                    .filter(rank -> ranks.holds(rank) && ranks.get(rank).equals(device))
+                    .mapToObj(rank -> new ExchangeTable(
+                            blocks, rank, addresses, shares.of(rank), joint == null ? 0 : joint.table(device)))
                     .toList();
             parts.add(tables.part(
                     device,
@@ -144,6 +151,7 @@ public final class ExchangePlanner {
                 kernel,
                 parts,
                 uses(exchange),
+                joint,
                 shares.multicast()));
     }
 
@@ -162,20 +170,21 @@ public final class ExchangePlanner {
     private int blocks(DirectExchange exchange, Kernel kernel) {
         long[] bytes = new long[ranks.size()];
         exchange.shares().forEach(share -> bytes[share.rank()] += share.bytes());
-        long most = 0;
         long least = sizes.blocks();
-        for (int rank = 0; rank < bytes.length; rank++) {
-            most = Math.max(most, bytes[rank]);
-            int resident = ranks.get(rank).residentBlocks(kernel, ExchangeKernel.THREADS);
-            least = Math.min(least, resident / ranks.countAt(ranks.place(rank)));
+        // The devices of other processes are taken to be like these; their numbers differ otherwise.
+        for (CudaDevice device : devices) {
+            int resident = device.residentBlocks(kernel, ExchangeKernel.THREADS);
+            least = Math.min(least, resident / ranks.mostRanksOfADevice());
         }
+        long most = LongStream.of(bytes).max().orElse(0);
         return (int) Math.min(least, Math.ceilDiv(most, LEAST_OF_A_BLOCK));
     }
 
-    private void addFlags() {
+    private void addFlags(String what) {
         for (int rank = flags.size(); rank < ranks.size(); rank++) {
             flags.add(pieces.add(ranks.place(rank), ExchangeTable.flagBytes(sizes.blocks()), false));
         }
+        pieces.share(what);
     }
 
     private Map<BufferAccess.Use, Long> uses(DirectExchange exchange) {
@@ -183,8 +192,12 @@ public final class ExchangePlanner {
         for (DirectExchange.Share share : exchange.shares()) {
             Stream.concat(share.sources().stream(), share.targets().stream())
                     .map(exchange.schedule()::inBuffers)
+                    .filter(location -> ranks.holds(location.rank()))
                     .forEach(location -> uses.merge(
-                            new BufferAccess.Use(location.space(), location.rank(), ranks.get(share.rank())),
+                            new BufferAccess.Use(
+                                    location.space(),
+                                    location.rank(),
+                                    ranks.get(ranks.holds(share.rank()) ? share.rank() : location.rank())),
                             location.offset() + share.bytes(),
                             Math::max));
         }

@@ -4,6 +4,7 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
+import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramCall;
@@ -92,6 +93,7 @@ final class ExchangePtx {
         text.emit("bar.sync 0");
         text.branchIf(test("setp.ge.u32", block, word("ld.global.u32", "[" + table + "]")), over);
         text.scope(() -> meet(0));
+        text.scope(this::findBuffers);
         orderAliases();
         text.scope(this::exchange);
         orderAliases();
@@ -180,6 +182,9 @@ final class ExchangePtx {
         String rank = word("ld.global.u32", field(ExchangeTable.RANK));
         String posted = flag(others, rank);
         String flag = flag(own, thread);
+        if (number == 0) {
+            sendHandles(rank, posted);
+        }
         // The fence also orders what other threads of the block, and earlier kernels, did before.
         text.emit("fence.acq_rel.sys");
         text.emit("st.relaxed.sys.global.u64 [" + posted + "], " + awaited);
@@ -194,6 +199,39 @@ final class ExchangePtx {
         text.emit("bar.warp.sync 0xffffffff");
         text.emit("bar.red.or.pred " + stopped + ", 0, " + stopped);
         text.branchIf(stopped, left);
+    }
+
+    /** Sends the handles of a rank's buffers with a flag, if there are any. */
+    private void sendHandles(String rank, String posted) {
+        String sends = test("setp.ne.u64", wide("ld.global.u64", field(ExchangeTable.JOINT)), 0);
+        String own = shared(BUFFERS, rank);
+        for (int side = 0; side < 2; side++) {
+            String handle = wide("ld.shared.u64", field(own, 8 * Kernel.Program.MOST_RANKS * side));
+            text.emit(
+                    "@" + sends + " st.global.u64 " + field(posted, ExchangeTable.HANDLES + 8 * side) + ", " + handle);
+        }
+    }
+
+    /** Computes the addresses of all buffers from the handles that came with the flags of the first barrier. */
+    private void findBuffers() {
+        String found = text.label("buffers_found");
+        String others = text.label("others_found");
+        String joint = wide("ld.global.u64", field(ExchangeTable.JOINT));
+        text.branchIf(test("setp.eq.u64", joint, 0), found);
+        text.branchIf(test("setp.ge.u32", thread, word("ld.global.u32", field(ExchangeTable.RANKS))), others);
+        String flag = flag(wide("ld.global.u64", field(ExchangeTable.OWN_FLAGS)), thread);
+        String buffer = shared(BUFFERS, thread);
+        for (int side = 0; side < 2; side++) {
+            String handle = wide("ld.global.u64", field(flag, ExchangeTable.HANDLES + 8 * side));
+            String piece = wide("shr.u64", handle, JointMemory.OFFSET_BITS);
+            String begin = wide("ld.global.u64", field(wide("mad.lo.u64", piece, 8, joint), 0));
+            String offset = wide("and.b64", handle, (1L << JointMemory.OFFSET_BITS) - 1);
+            text.emit("st.shared.u64 " + field(buffer, 8 * Kernel.Program.MOST_RANKS * side) + ", "
+                    + wide("add.u64", begin, offset));
+        }
+        text.place(others);
+        text.emit("bar.sync 0");
+        text.place(found);
     }
 
     private static String field(String table, int offset) {

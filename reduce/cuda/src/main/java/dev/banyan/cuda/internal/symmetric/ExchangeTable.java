@@ -13,7 +13,7 @@ import java.util.List;
  *   0 u32 blocks, u32 ranks, u64 address of the done counter (u32, 0 at first)
  *  16 u64 address of this rank's flags, u32 rank, u32 number of shares
  *  32 for each rank, up to 16: u64 address of its flags
- * 160 u32 ranks of this device, u32 bytes from the begin of a part to the next one's, u64 0
+ * 160 u32 ranks of this device, u32 bytes from the begin of a part to the next one's, u64 address of a table
  * 176 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
  *     for each source and then each target: u32 buffer, u32 0, u64 offset in bytes
  * </pre>
@@ -21,9 +21,14 @@ import java.util.List;
  * <p>Buffers are numbered as the parameters of the kernel. The flags of a rank are in its memory: for each block and
  * each sender, which alone writes it, 8 bytes at a multiple of {@link #FLAG_BYTES}.
  *
+ * <p>Where other processes hold ranks, the kernel gets the handles of its ranks' buffers. Each rank sends those of its
+ * input and its output to all with its first flag, {@link #HANDLES} bytes behind it, and finds the addresses of others'
+ * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}.
+ *
  * @param flags address of each rank's flags
+ * @param joint address of the table for handles, or 0 if the kernel gets the addresses of all buffers
  */
-record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares) {
+record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares, long joint) {
     static final int RANKS = 4;
     static final int DONE_COUNTER = 8;
     static final int OWN_FLAGS = 16;
@@ -32,10 +37,12 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
     static final int FLAGS = 32;
     static final int RANKS_HERE = FLAGS + 8 * Kernel.Program.MOST_RANKS;
     static final int BYTES_APART = RANKS_HERE + 4;
+    static final int JOINT = RANKS_HERE + 8;
     static final int FIRST_SHARE = RANKS_HERE + 16;
     static final int SHARE_BYTES = 32;
     static final int PLACE_BYTES = 16;
     static final int FLAG_BYTES = 128;
+    static final int HANDLES = 16;
     /** Kernels take so many bytes at once. */
     static final int WORD_BYTES = 16;
 
@@ -90,7 +97,9 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares)
         ByteBuffer tables = ByteBuffer.allocateDirect(bytes(ranks)).order(ByteOrder.nativeOrder());
         for (int r = 0; r < ranks.size(); r++) {
             tables.position(r * apart(ranks) + RANKS_HERE);
-            tables.putInt(ranks.size()).putInt(apart(ranks));
+            tables.putInt(ranks.size())
+                    .putInt(apart(ranks))
+                    .putLong(ranks.get(r).joint());
             ranks.get(r).write(tables.position(r * apart(ranks)), doneCounter);
         }
         return tables.rewind();
