@@ -408,13 +408,15 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
 
     /** Runs what may wait for other processes. One that ended, is late or does something else breaks the backend. */
     private <T> T meeting(Supplier<T> work) {
-        try {
-            return CallerContext.keep(ranks.leader(), work);
-        } catch (CudaException e) {
-            throw queue.brokenBy(e);
-        } catch (IllegalStateException | CollectiveTimeoutException e) {
-            throw jobPeers.isAlone() ? e : queue.breaking(e);
-        }
+        return CallerContext.keep(ranks.leader(), () -> {
+            try {
+                return work.get();
+            } catch (CudaException e) {
+                throw queue.brokenBy(e);
+            } catch (IllegalStateException | CollectiveTimeoutException e) {
+                throw jobPeers.isAlone() ? e : queue.breaking(e);
+            }
+        });
     }
 
     private ProgramExecutable executable(List<LaunchPlan> launches) {
