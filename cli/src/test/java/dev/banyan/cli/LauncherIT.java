@@ -86,7 +86,7 @@ class LauncherIT {
         CommandRun run =
                 run(launcher.toString(), "bench", "-m", "p3.16xlarge", "-b", "8", "-e", "8", "-n", "1", "-w", "0");
         assertThat(run.status()).as(run.err()).isZero();
-        assertThat(run.out()).contains("and of a loop written by hand");
+        assertThat(run.out()).contains("in turns with a loop written by hand");
     }
 
     @Test
