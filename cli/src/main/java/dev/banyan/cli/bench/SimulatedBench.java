@@ -320,7 +320,7 @@ final class SimulatedBench {
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
-                "# timeline of " + what + ", " + Numbers.plain(us) + " us"
-                        + (slots ? " by kernels with slots" : "") + ": " + file + " (open it in ui.perfetto.dev)"));
+                "# timeline of " + what + ", " + Numbers.plain(us) + " us" + (slots ? " by kernels with slots" : "")
+                        + ": " + file + " (open it in ui.perfetto.dev)"));
     }
 }

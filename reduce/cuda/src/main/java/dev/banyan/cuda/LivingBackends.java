@@ -1,6 +1,5 @@
 package dev.banyan.cuda;
 
-import dev.banyan.cuda.internal.driver.DriverThreads;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.reduce.internal.Completions;
 import java.util.LinkedHashSet;
@@ -72,10 +71,7 @@ final class LivingBackends {
         }
     }
 
-    /**
-     * Frees the closed backends on whose devices nothing is busy. A thread of its own does it: the driver also waits
-     * for work of others in this process, of which nobody knows whether it ends.
-     */
+    /** Frees the closed backends on whose devices nothing is busy. */
     static void freeClosed() {
         UnmadeBackend.sweep();
         List<CudaBackend> idle;
@@ -89,7 +85,7 @@ final class LivingBackends {
             idle.forEach(LIVING::remove);
         }
         for (CudaBackend backend : idle) {
-            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
+            CompletableFuture<Void> freed = Freeing.begin(backend::free);
             backend.waitWhile(() -> !freed.isDone());
             if (freed.isDone()) {
                 Completions.join(freed);
@@ -102,6 +98,7 @@ final class LivingBackends {
 
     /** Plays a process in which no backend was made yet. */
     static void forgetAll() {
+        Freeing.join();
         UnmadeBackend.forgetAll();
         synchronized (LIVING) {
             LIVING.clear();

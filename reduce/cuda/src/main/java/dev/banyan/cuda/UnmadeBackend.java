@@ -2,7 +2,6 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CallerContext;
 import dev.banyan.cuda.internal.driver.CudaDevice;
-import dev.banyan.cuda.internal.driver.DriverThreads;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.internal.memory.CopyLane;
@@ -12,7 +11,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import jcuda.driver.CUresult;
 
@@ -26,8 +24,6 @@ import jcuda.driver.CUresult;
 final class UnmadeBackend {
     /** Backends that have not been freed. */
     private static final Set<UnmadeBackend> KEPT = new LinkedHashSet<>();
-    /** Ends of what is being freed. */
-    private static final Set<CompletableFuture<Void>> FREEING = ConcurrentHashMap.newKeySet();
 
     private final List<CudaDevice> devices;
     private final List<CopyLane> lanes;
@@ -59,11 +55,7 @@ final class UnmadeBackend {
         sweep();
     }
 
-    /**
-     * Frees the kept backends whose devices are idle, each on a thread of its own: the driver also waits for work of
-     * others in this process, of which nobody knows whether it ends.
-     */
-    @SuppressWarnings("UndefinedEquals") // A future is found by its identity.
+    /** Frees the kept backends whose devices are idle. */
     static void sweep() {
         List<UnmadeBackend> idle = new ArrayList<>();
         synchronized (KEPT) {
@@ -79,19 +71,13 @@ final class UnmadeBackend {
             }
         }
         for (UnmadeBackend backend : idle) {
-            CompletableFuture<Void> freed = CompletableFuture.runAsync(backend::free, DriverThreads.NEW);
-            FREEING.add(freed);
-            var _ = freed.whenComplete((_, _) -> FREEING.remove(freed));
+            CompletableFuture<Void> freed = Freeing.begin(backend::free);
             Waiting.whileBusy(() -> !freed.isDone(), backend.clock, backend.timeoutNanos);
         }
     }
 
-    /** Forgets all when none is being freed, for tests that play a new process. */
+    /** Forgets all, for tests that play a new process. */
     static void forgetAll() {
-        for (CompletableFuture<Void> freed : FREEING) {
-            // The end of the process that was played makes calls of the driver fail.
-            var _ = freed.exceptionally(_ -> null).join();
-        }
         synchronized (KEPT) {
             KEPT.clear();
         }
