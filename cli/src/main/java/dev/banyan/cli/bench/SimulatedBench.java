@@ -125,9 +125,7 @@ final class SimulatedBench {
             rows = printed.all();
         }
         reporter.lines(table.footer(rows));
-        List<Row> ours = rows.stream()
-                .filter(row -> row.algorithm().algorithm() != AlgorithmChoice.NCCL)
-                .toList();
+        List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
             if (chosen.machine().devices().stream().anyMatch(SimulatedBench::isOfOthers)) {
@@ -140,7 +138,7 @@ final class SimulatedBench {
         }
         if (nccl != null) {
             boolean ranged = rows.stream()
-                    .anyMatch(row -> !ours.contains(row) && row.outOfPlace().range() != null);
+                    .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
             reporter.lines(List.of("# " + nccl.remark() + (ranged ? "; its ranges come from these worst errors" : "")));
         }
         reporter.lines(conclusions(sweep, rows));
@@ -159,6 +157,10 @@ final class SimulatedBench {
     private static boolean isOfOthers(Device device) {
         return device.attributes().containsKey("gcn")
                 || device.attributes().getOrDefault("sm", "").matches("[1-6][0-9]");
+    }
+
+    private static boolean isNccl(Row row) {
+        return row.algorithm().algorithm() == AlgorithmChoice.NCCL;
     }
 
     /** NCCL takes as long in place as out of place. */

@@ -2,6 +2,7 @@ package dev.banyan.topology.format;
 
 import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.config.internal.UnreadableFileException;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.amd.AmdSmiFormat;
@@ -12,7 +13,6 @@ import dev.banyan.topology.internal.nccl.NcclXmlFormat;
 import dev.banyan.topology.internal.nvidia.ForeignOutput;
 import dev.banyan.topology.internal.nvidia.TopoTextFormat;
 import dev.banyan.topology.internal.text.MachineFormat;
-import dev.banyan.topology.internal.text.Quote;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package dev.banyan.topology.option;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.internal.text.GpuProduct;
-import dev.banyan.topology.internal.text.Quote;
 
 /**
  * Speeds and abilities that a reader of a description takes where the description states none, instead of assuming

@@ -1,6 +1,7 @@
 package dev.banyan.study.measured;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.study.measured.P2pReport.Measure;
 import dev.banyan.study.measured.sweep.Lines;
 import dev.banyan.study.measured.sweep.Lines.Word;
@@ -122,7 +123,7 @@ public final class P2pReader {
             throw lines.wrong(
                     Math.min(start, lines.lines().size() - 1),
                     0,
-                    "no heading 'D\\D 0 1 ...' follows '" + Lines.quoted(title)
+                    "no heading 'D\\D 0 1 ...' follows '" + Quote.of(title)
                             + "'; give all that p2pBandwidthLatencyTest printed");
         }
         for (int column = 0; column < size; column++) {
@@ -131,7 +132,7 @@ public final class P2pReader {
                 throw lines.wrong(
                         start,
                         word.column(),
-                        "'" + Lines.quoted(word.text()) + "' in place of device " + column
+                        "'" + Quote.of(word.text()) + "' in place of device " + column
                                 + "; columns are the devices from 0 on");
             }
         }
@@ -160,7 +161,7 @@ public final class P2pReader {
                     line,
                     words.getFirst().column(),
                     "row of device "
-                            + Lines.quoted(words.getFirst().text()) + " in place of device " + device
+                            + Quote.of(words.getFirst().text()) + " in place of device " + device
                             + "; rows are the devices from 0 on");
         }
         if (words.size() != size + 1) {

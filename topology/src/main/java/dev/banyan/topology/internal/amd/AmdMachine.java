@@ -1,6 +1,7 @@
 package dev.banyan.topology.internal.amd;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
@@ -12,7 +13,6 @@ import dev.banyan.topology.internal.speed.GpuSpeeds;
 import dev.banyan.topology.internal.text.LinkNames;
 import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.internal.text.MachineFormat;
-import dev.banyan.topology.internal.text.Quote;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 package dev.banyan.topology.internal.amd;
 
 import dev.banyan.InputException;
-import dev.banyan.topology.internal.text.Quote;
+import dev.banyan.config.internal.Quote;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

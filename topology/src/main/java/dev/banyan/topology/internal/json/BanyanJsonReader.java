@@ -1,12 +1,12 @@
 package dev.banyan.topology.internal.json;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.config.internal.json.JsonValue;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
-import dev.banyan.topology.internal.text.Quote;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.banyan.topology.internal.json;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.config.internal.json.JsonPieces;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.internal.text.Quote;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -29,16 +29,11 @@ public final class BanyanJsonWriter {
                         array(
                                 "hubs",
                                 machine.hubs(),
-                                hub -> hub.reduces()
-                                        ? object(
-                                                text("name", hub.name()),
-                                                text("kind", Quote.word(hub.kind())),
-                                                field("reduces", true),
-                                                attributes(hub.attributes()))
-                                        : object(
-                                                text("name", hub.name()),
-                                                text("kind", Quote.word(hub.kind())),
-                                                attributes(hub.attributes()))),
+                                hub -> object(
+                                        text("name", hub.name()),
+                                        text("kind", Quote.word(hub.kind())),
+                                        hub.reduces() ? field("reduces", true) : "",
+                                        attributes(hub.attributes()))),
                         array(
                                 "links",
                                 machine.links(),
@@ -78,8 +73,11 @@ public final class BanyanJsonWriter {
                         : items.stream().map(item).collect(Collectors.joining(",\n    ", "[\n    ", "\n  ]")));
     }
 
+    /** @param fields empty ones are left out */
     private static String object(String... fields) {
-        return fields.length == 0 ? "{}" : "{ " + String.join(", ", fields) + " }";
+        return fields.length == 0
+                ? "{}"
+                : Stream.of(fields).filter(field -> !field.isEmpty()).collect(Collectors.joining(", ", "{ ", " }"));
     }
 
     private static String attributes(Map<String, String> attributes) {

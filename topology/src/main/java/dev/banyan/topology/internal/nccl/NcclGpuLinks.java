@@ -1,12 +1,12 @@
 package dev.banyan.topology.internal.nccl;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.BusId;
 import dev.banyan.topology.internal.text.GpuProduct;
-import dev.banyan.topology.internal.text.Quote;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

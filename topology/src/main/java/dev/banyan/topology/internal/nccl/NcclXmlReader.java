@@ -1,5 +1,6 @@
 package dev.banyan.topology.internal.nccl;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -12,7 +13,6 @@ import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.BusId;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.internal.text.MachineFormat;
-import dev.banyan.topology.internal.text.Quote;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -1,6 +1,7 @@
 package dev.banyan.topology.internal.nccl;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -9,7 +10,6 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.BusId;
-import dev.banyan.topology.internal.text.Quote;
 import dev.banyan.topology.internal.text.XmlText;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;

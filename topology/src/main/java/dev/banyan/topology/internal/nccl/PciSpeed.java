@@ -1,8 +1,8 @@
 package dev.banyan.topology.internal.nccl;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.internal.speed.SpeedChoice;
-import dev.banyan.topology.internal.text.Quote;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.Set;

@@ -1,7 +1,7 @@
 package dev.banyan.topology.internal.nccl;
 
 import dev.banyan.InputException;
-import dev.banyan.topology.internal.text.Quote;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.internal.text.XmlText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

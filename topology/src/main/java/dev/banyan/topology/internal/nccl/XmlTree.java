@@ -1,7 +1,7 @@
 package dev.banyan.topology.internal.nccl;
 
 import dev.banyan.InputException;
-import dev.banyan.topology.internal.text.Quote;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.internal.text.XmlText;
 import dev.banyan.topology.internal.text.XmlText.Place;
 import java.util.ArrayDeque;

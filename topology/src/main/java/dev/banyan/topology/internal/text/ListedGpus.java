@@ -1,5 +1,6 @@
 package dev.banyan.topology.internal.text;
 
+import dev.banyan.config.internal.Quote;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -54,9 +54,8 @@ final class BrainSums implements VectorSums {
 
     BrainSums(ReproducibleSum sum) {
         floats = new FloatSums(sum);
-        int guard = Integer.SIZE - Integer.numberOfLeadingZeros(sum.contributions() - 1);
-        binades = VectorLanes.shorts((16 - guard) << MANTISSA_BITS);
-        limit = VectorLanes.shorts((2 * Float.MAX_EXPONENT - guard) << MANTISSA_BITS);
+        binades = VectorLanes.shorts((16 - sum.guard()) << MANTISSA_BITS);
+        limit = VectorLanes.shorts((2 * Float.MAX_EXPONENT - sum.guard()) << MANTISSA_BITS);
         factor = FloatVector.broadcast(FLOATS, 1f / sum.divisor());
         memory = Stream.generate(() -> Arena.ofAuto().allocate(2L * VECTOR, 64))
                 .limit(sum.contributions())

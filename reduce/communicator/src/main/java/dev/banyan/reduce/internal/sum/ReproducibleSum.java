@@ -136,6 +136,11 @@ public final class ReproducibleSum {
         return contributions;
     }
 
+    /** Returns by how many bits a sum can be longer than the numbers. */
+    int guard() {
+        return guard;
+    }
+
     /** Returns the type of the integers: I32 or I64. */
     public DataType integers() {
         return isWide ? DataType.I64 : DataType.I32;

@@ -1,6 +1,7 @@
 package dev.banyan.config.internal.json;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import jakarta.json.stream.JsonParser;
 import jakarta.json.stream.JsonParser.Event;
 import jakarta.json.stream.JsonParsingException;
@@ -49,7 +50,7 @@ final class JsonTree {
                     ? text.refuse(length, "is not valid JSON: it ends too early")
                     : text.refuse(
                             at,
-                            "is not valid JSON: '" + JsonText.shown(text.text().substring(at, at + 1))
+                            "is not valid JSON: '" + Quote.of(text.text().substring(at, at + 1))
                                     + "' does not belong here");
         }
     }
@@ -105,7 +106,7 @@ final class JsonTree {
         while (next() != Event.END_OBJECT) {
             int at = begin;
             String key = bounded(parser.getString(), MOST_STRING);
-            String quoted = '"' + JsonText.shown(key) + '"';
+            String quoted = '"' + Quote.of(key) + '"';
             if (object.put(key, value(next(), quoted, at, depth + 1)) != null) {
                 throw text.refuse(at, "key " + quoted + " occurs twice; remove one");
             }

@@ -1,6 +1,7 @@
 package dev.banyan.config.internal.json;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import java.math.BigInteger;
 import java.util.List;
 import java.util.Map;
@@ -160,7 +161,7 @@ public final class JsonValue {
             if (!known.contains(found)) {
                 throw text.refuse(
                         value.key,
-                        "key \"" + JsonText.shown(found) + "\" of " + name + " is not known; known are "
+                        "key \"" + Quote.of(found) + "\" of " + name + " is not known; known are "
                                 + String.join(", ", known));
             }
         });
@@ -168,7 +169,7 @@ public final class JsonValue {
 
     /** Returns the value for messages. */
     public String shown() {
-        return JsonText.shown(text.text().substring(begin, end));
+        return Quote.of(text.text().substring(begin, end));
     }
 
     private InputException mustBe(String allowed) {

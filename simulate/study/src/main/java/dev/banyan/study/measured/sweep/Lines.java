@@ -2,6 +2,7 @@ package dev.banyan.study.measured.sweep;
 
 import dev.banyan.InputException;
 import dev.banyan.config.internal.BoundedInput;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.config.internal.UnreadableFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,7 +14,6 @@ import java.util.regex.Pattern;
 public record Lines(String source, List<String> lines) {
     private static final Pattern WORD = Pattern.compile("\\S+");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+(\\.[0-9]+)?");
-    private static final int LONGEST_QUOTE = 40;
 
     /** A piece of a line and the column where it begins, from 1. */
     public record Word(String text, int column) {}
@@ -74,13 +74,8 @@ public record Lines(String source, List<String> lines) {
             throw wrong(
                     line,
                     word.column(),
-                    "'" + quoted(word.text()) + "' is no " + what + "; a number of at least 0 is needed");
+                    "'" + Quote.of(word.text()) + "' is no " + what + "; a number of at least 0 is needed");
         }
         return Double.parseDouble(word.text());
-    }
-
-    public static String quoted(String text) {
-        String shown = text.length() <= LONGEST_QUOTE ? text : text.substring(0, LONGEST_QUOTE) + "...";
-        return shown.replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", "?");
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.study.measured.sweep.Lines.Word;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,8 +43,7 @@ final class NcclJsonSweep {
                     lines.source(),
                     e.getLocation() == null ? 0 : e.getLocation().getLineNr(),
                     e.getLocation() == null ? 0 : e.getLocation().getColumnNr(),
-                    "is no whole JSON (" + Lines.quoted(e.getOriginalMessage())
-                            + "); give all that nccl-tests -J wrote");
+                    "is no whole JSON (" + Quote.of(e.getOriginalMessage()) + "); give all that nccl-tests -J wrote");
         }
         SweepSection section = new SweepSection(lines);
         section.heading(COLUMNS);

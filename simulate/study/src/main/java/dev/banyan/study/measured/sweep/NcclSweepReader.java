@@ -1,6 +1,7 @@
 package dev.banyan.study.measured.sweep;
 
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.study.measured.sweep.Lines.Word;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -202,7 +203,7 @@ public final class NcclSweepReader {
             return;
         }
         if (STOPPED.matcher(text).find()) {
-            section.stopped(Lines.quoted(text.strip()));
+            section.stopped(Quote.of(text.strip()));
             return;
         }
         found = COMMANDED.matcher(text);

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.banyan.InputException;
+import dev.banyan.config.internal.Quote;
 import dev.banyan.study.measured.sweep.Lines.Word;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -92,7 +93,7 @@ final class RcclSweepFile {
 
     private int number(String text) {
         if (!text.matches("\\d{1,4}")) {
-            throw wrong(0, "'" + Lines.quoted(text) + "' is no number of ranks or GPUs from 0 to 9999");
+            throw wrong(0, "'" + Quote.of(text) + "' is no number of ranks or GPUs from 0 to 9999");
         }
         return Integer.parseInt(text);
     }
@@ -123,8 +124,7 @@ final class RcclSweepFile {
         } catch (JsonProcessingException e) {
             throw wrong(
                     e.getLocation() == null ? 0 : e.getLocation().getLineNr() - 1,
-                    "is no whole JSON (" + Lines.quoted(e.getOriginalMessage())
-                            + "); give all that rccl-tests -x wrote");
+                    "is no whole JSON (" + Quote.of(e.getOriginalMessage()) + "); give all that rccl-tests -x wrote");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -181,7 +181,7 @@ final class RcclSweepFile {
         }
         // A cell that is lost moves all others by one column.
         if (!figure.getOrDefault("type", "").matches("[a-z]\\w*")) {
-            throw wrong(line, "'" + Lines.quoted(figure.getOrDefault("type", "")) + "' is no type; give whole rows");
+            throw wrong(line, "'" + Quote.of(figure.getOrDefault("type", "")) + "' is no type; give whole rows");
         }
         return figure;
     }

@@ -1,5 +1,6 @@
 package dev.banyan.study.measured.sweep;
 
+import dev.banyan.config.internal.Quote;
 import dev.banyan.study.measured.sweep.Lines.Word;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -109,7 +110,7 @@ final class SweepSection {
             throw lines.wrong(
                     line,
                     cells.size().column(),
-                    "'" + Lines.quoted(cells.size().text()) + "' is no size in bytes; a whole number is needed");
+                    "'" + Quote.of(cells.size().text()) + "' is no size in bytes; a whole number is needed");
         }
         long bytes = Long.parseLong(cells.size().text());
         int place =

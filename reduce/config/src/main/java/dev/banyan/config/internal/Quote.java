@@ -1,8 +1,8 @@
-package dev.banyan.topology.internal.text;
+package dev.banyan.config.internal;
 
 import java.util.Locale;
 
-/** Pieces of a description, fit to stand in a message. */
+/** Pieces of what was read, fit to stand in a message. */
 public final class Quote {
     private static final int LONGEST = 40;
 
