@@ -39,31 +39,30 @@ public final class SourceFormat {
         }
     }
 
-    /** Returns one sentence for each file that is formatted otherwise and for each line that is too long. */
-    List<String> objections(Path root) throws IOException {
+    /** Returns the names of the files that are formatted otherwise. */
+    List<String> unformatted(Path root) throws IOException {
         return sources(root).parallelStream()
-                .flatMap(file -> objections(root, file).stream())
+                .filter(file -> !format(file, read(file)).equals(read(file)))
+                .map(file -> root.relativize(file).toString())
                 .toList();
     }
 
-    private List<String> objections(Path root, Path file) {
-        String name = root.relativize(file).toString();
-        String source = read(file);
-        List<String> objections = new ArrayList<>();
-        if (!format(file, source).equals(source)) {
-            objections.add(name + " is not formatted");
-        }
-        boolean textBlock = false;
-        List<String> lines = source.lines().toList();
-        for (int i = 0; i < lines.size(); i++) {
-            String line = lines.get(i);
-            // Text blocks hold tables and output that cannot be wrapped.
-            if (line.length() > COLUMNS && !textBlock) {
-                objections.add(name + ":" + (i + 1) + " is longer than " + COLUMNS + " columns");
+    /** Returns the file and the number of each line that is longer than 120 columns. */
+    static List<String> longLines(Path root) throws IOException {
+        List<String> found = new ArrayList<>();
+        for (Path file : sources(root)) {
+            boolean textBlock = false;
+            List<String> lines = read(file).lines().toList();
+            for (int i = 0; i < lines.size(); i++) {
+                String line = lines.get(i);
+                // Text blocks hold tables and output that cannot be wrapped.
+                if (line.length() > COLUMNS && !textBlock) {
+                    found.add(root.relativize(file) + ":" + (i + 1));
+                }
+                textBlock ^= (line.split("\"\"\"", -1).length - 1) % 2 == 1;
             }
-            textBlock ^= (line.split("\"\"\"", -1).length - 1) % 2 == 1;
         }
-        return objections;
+        return found;
     }
 
     private static String read(Path file) {
