@@ -61,7 +61,7 @@ cat >"$folder/banyan" <<'LAUNCHER'
 here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd -P)
 options="--enable-native-access=ALL-UNNAMED -XX:+UseSerialGC"
 case " $* " in
-    *' bench '*' sim '* | *' bench '*' cuda '* | *' bench '*'=sim '* | *' bench '*'=cuda '*) ;;
+    *' bench '*' cuda '* | *' bench '*'=cuda '*) ;;
     *' bench '*) options="$options --add-modules jdk.incubator.vector" ;;
 esac
 options="$options ${BANYAN_JAVA_OPTS:-}"

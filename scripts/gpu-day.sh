@@ -17,7 +17,7 @@ java=$here/runtime/bin/java
 # Each part with its share of the time that is left.
 all='cards:3 probe:3 graph-launch:3 kernel-launch:2 kernel-end:2 flags:3 reductions:2 copies-at-once:3 peer-bandwidth:4 multicast:1
 overhead:2 reduce:2 writes:3 selftest-1:4 selftest-2:5 selftest-4:7 selftest-8:11 selftest-all:8 selftest-graph:5 selftest-exchange:4 nccl:5
-exchange-float:2 exchange-double:2 workload:4 memcheck:7 racecheck:7 initcheck:7 large:9 trainer:4'
+exchange-float:2 exchange-double:2 processes:2 workload:4 memcheck:7 racecheck:7 initcheck:7 large:9 trainer:4'
 folder=gpu-day-$(date +%Y%m%d-%H%M%S) seconds=1500 quick='' trainer=''
 while getopts o:s:qt: option; do
     case $option in
@@ -100,6 +100,7 @@ for part in $parts; do
         reduce) bench --devices 0,0 --collective reduce -b $size -e $size -a star ;;
         # By packing and one-shot through symmetric memory, which the switch adds up in float; by ring through slots.
         exchange-*) bench -a packing,one-shot,ring -d "${name#*-}" -b 256K -e "$longest" -f 8 ;;
+        processes) bench --processes 2 --devices 0,$((gpus > 1)) -a packing,ring -b 4 -e $piece -f 16 ;;
         nccl) bench -a auto,nccl -b 1K -e $most -f 4 ;;
         workload) bench --devices 0,0,0,0 --workload $model ;;
         selftest-all) selftest "0-$((gpus < 16 ? gpus - 1 : 15))" ;;

@@ -65,7 +65,7 @@ class GpuDayTest {
         Path day = folder.resolve("day");
         CommandRun run = emulated(day);
         assertThat(run.out().lines().filter(line -> line.contains(": done in ")))
-                .hasSize(24);
+                .hasSize(25);
         assertThat(run.status()).as(run.out()).isZero();
         assertProfile(day);
     }
