@@ -12,10 +12,8 @@ import dev.banyan.reduce.internal.kernel.HalfFloat;
 import dev.banyan.reduce.internal.kernel.Kernels;
 import dev.banyan.reduce.internal.kernel.VectorLanes;
 import dev.banyan.schedule.type.DataType;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,9 +61,6 @@ public final class SumBlock {
     private final MemorySegment valuesAsMemory = MemorySegment.ofArray(values);
     private final short[] bits;
     private final @Nullable VectorSums vectors;
-    /** The floats of a block of F16 that vectors sum, in memory of the garbage collector. */
-    private final MemorySegment[] wideInputs;
-
     private final long[] sources;
     private final long[] targets;
 
@@ -84,9 +79,6 @@ public final class SumBlock {
             scales[code] = Math.scalb(1.0, sum.exponent(code));
         }
         vectors = vectors();
-        wideInputs = Stream.generate(() -> Arena.ofAuto().allocate((long) LENGTH * Float.BYTES, 64))
-                .limit(vectors != null && type == DataType.F16 ? sum.contributions() : 0)
-                .toArray(MemorySegment[]::new);
         sources = new long[sum.contributions()];
         targets = new long[sum.contributions()];
         bits = new short[type.bytes() == Short.BYTES ? LENGTH : 0];
@@ -103,7 +95,11 @@ public final class SumBlock {
         if (!isNarrow || (type != DataType.F32 && Integer.bitCount(sum.divisor()) > 1)) {
             return null;
         }
-        return type == DataType.BF16 ? new BrainSums(sum) : new FloatSums(sum);
+        return switch (type) {
+            case BF16 -> new BrainSums(sum);
+            case F16 -> new HalfSums(sum);
+            default -> new FloatSums(sum);
+        };
     }
 
     /**
@@ -120,12 +116,8 @@ public final class SumBlock {
         int done = 0;
         if (vectors != null) {
             int whole = blockElements - blockElements % vectors.lanes();
-            done = wideInputs.length > 0
-                    ? sumWidened(vectors, inputs, offset, outputs, outputOffset, whole)
-                    : vectors.sum(
-                            addresses(sources, inputs, offset, whole),
-                            addresses(targets, outputs, outputOffset, whole),
-                            whole);
+            done = vectors.sum(
+                    addresses(sources, inputs, offset, whole), addresses(targets, outputs, outputOffset, whole), whole);
         }
         if (done < blockElements) {
             long bytes = (long) done * type.bytes();
@@ -141,25 +133,6 @@ public final class SumBlock {
                 store(output, outputOffset + bytes);
             }
         }
-    }
-
-    /** Sums F16 as floats, and returns how many. */
-    private int sumWidened(
-            VectorSums floats, MemorySegment[] inputs, long offset, MemorySegment[] outputs, long to, int count) {
-        elements = count;
-        for (int i = 0; i < inputs.length; i++) {
-            widen(inputs[i], offset);
-            MemorySegment.copy(values, 0, wideInputs[i], JAVA_FLOAT_UNALIGNED, 0, count);
-            sources[i] = wideInputs[i].address();
-        }
-        int done = floats.sum(sources, new long[] {wideInputs[0].address()}, count);
-        elements = done;
-        MemorySegment.copy(wideInputs[0], JAVA_FLOAT_UNALIGNED, 0, values, 0, done);
-        narrow();
-        for (MemorySegment output : outputs) {
-            store(output, to);
-        }
-        return done;
     }
 
     /** Rounds floats to 16 bits. */
