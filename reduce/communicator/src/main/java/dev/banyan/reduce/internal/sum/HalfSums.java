@@ -8,7 +8,7 @@ import jdk.incubator.vector.VectorOperators;
 
 /**
  * Computes {@linkplain PairSums reproducible sums} of F16, which has 11 bits. Its exponent, moved to that of a float,
- * makes a float that is 2^-112 times the number, of subnormal numbers too; so floats are summed that are smaller by that.
+ * makes a float that is 2^-112 times the number, also of a subnormal one. These floats are summed.
  */
 final class HalfSums extends PairSums {
     private static final int MANTISSA_BITS = 10;

@@ -12,8 +12,8 @@ import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Computes {@linkplain ReproducibleSum reproducible sums} of floats of 16 bits whose integers have 32 bits, with
- * vectors. A vector holds pairs of elements; those of even and of odd index become two vectors of floats, so that nothing
- * moves from lane to lane. Needs the module jdk.incubator.vector.
+ * vectors. A vector holds pairs of elements; those of even and of odd index become two vectors of floats, so that
+ * nothing moves from lane to lane. Needs the module jdk.incubator.vector.
  *
  * <p>A sum of floats is exact in any order if the numbers are multiples of a power of two and their magnitudes add up
  * to at most 2^24 times it. With p bits a number, this holds where the exponents of n numbers differ by at most
