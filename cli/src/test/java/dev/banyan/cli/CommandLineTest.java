@@ -193,7 +193,7 @@ class CommandLineTest {
         trees --all-subsets=1 -m dgx-1v               | --all-subsets=1: sets have 2..8 devices here
         trees --all-subsets=9 -m dgx-1v               | --all-subsets=9: sets have 2..8 devices here
         trees --all-subsets=2 -m dgx-1v --devices 0,5,6 --relays 0 | --relays: device 0 takes part itself
-        trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink joins no such set of the devices of p3.16xlarge
+        trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink joins no set of 2 of these devices of p3.16xlarge
         compare --format svg                          | svg
         compare --schedule no/such/file.xml           | --schedule: no file is called 'no/such/file.xml'
         compare --devices 3 -m dgx-1v                 | at least 2 devices

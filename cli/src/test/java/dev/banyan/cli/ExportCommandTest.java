@@ -21,7 +21,7 @@ class ExportCommandTest {
         assertThat(written.out())
                 .contains("6 channels of 25 GB/s between 8 GPUs", "150 GB/s busbw", "export NCCL_GRAPH_FILE=" + file);
         CommandRun read = CommandRun.of("compare -m p3.16xlarge --schedule " + file);
-        assertThat(read.out()).containsPattern("nccl file +85.714 +1.000 +7 +6");
+        assertThat(read.out()).containsPattern("nccl file +85.714 +1.000 +- +7 +6");
         CommandRun other = CommandRun.of("compare -m p3.16xlarge --devices 0-3 --schedule " + file);
         assertThat(other.status()).isNotZero();
         assertThat(other.err()).contains("is for the devices [0, 1, 2, 3, 4, 5, 6, 7]", "--devices");

@@ -92,7 +92,7 @@ class OutputSchemaTest {
             value = {
                 "topo -m p3.8xlarge|name,weights,gbs,classes,connections",
                 "trees -m p3.8xlarge -a ring|root,share,levels,edges,weight,exactShare,upEdges",
-                "compare -m pcie-4|name,rateGBs,ratio,depth,trees,generationMs,remark",
+                "compare -m pcie-4|name,rateGBs,ratio,predictedGBs,depth,trees,generationMs,remark",
                 "bound -m dgx-h100|collective,counted,algbwGBs,busbwGBs,bound,certificate.kind",
                 "predict -m p3.8xlarge -b 1K -e 4K -a star,nccl|algorithm,collective,bytes,count,type,op,timeUs",
                 "settings|name,value,source,defaultValue,allowed,meaning"

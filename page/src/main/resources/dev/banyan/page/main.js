@@ -19,6 +19,7 @@ byId("summary").textContent =
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
 // Around NVSwitches every ring is as good as any other, so that NCCL needs none from a file.
 const anyRing = machine.nodes.some((node) => node.kind === "nvswitch");
+const reduces = (whole.beyond ?? []).some((limit) => limit.includes("with reduction in switches"));
 const target = anyRing ? "mscclpp" : machine.links.some((link) => link.kind === "xgmi") ? "rccl" : "nccl";
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
@@ -27,13 +28,15 @@ byId("about").replaceChildren(
     {},
     `Made by Banyan ${model.version}. GB/s are 1e9 bytes/s; algbw is bytes over time, busbw is algbw times 2(n-1)/n, ` +
       "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
-      "Switches forward in them and neither copy nor reduce.",
+      "Switches forward in them and neither copy nor reduce." +
+      (reduces ? " Times of packing and star are those with sums in the switches, for buffers of Communicator.allocate." : ""),
   ),
   html(
     "p",
     {},
     anyRing
-      ? "NCCL's own rings are as good as any on this machine. MSCCL++ takes schedules for it: "
+      ? "NCCL's own rings are as good as any on this machine" +
+          (reduces ? ", and it sums in the switches. MSCCL++ takes schedules, which do not: " : ". MSCCL++ takes schedules for it: ")
       : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
     html("code", {}, `banyan export --for ${target} --machine ${machine.name}`),
   ),

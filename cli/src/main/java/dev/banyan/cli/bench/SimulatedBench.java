@@ -225,12 +225,12 @@ final class SimulatedBench {
         if (programs == 0) {
             return List.of(
                     "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
-                    "# (kernels alone need GPUs that reach each other without a CPU between, and no"
+                    "# (it prices kernels where GPUs reach each other without a CPU between, unless"
                             + " BANYAN_CUDA_EXECUTOR=graph)");
         }
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"
-                + (programs < rows.size() ? " where there is a range, else chunk by chunk" : "")
+                + (programs < rows.size() ? ", rows without a range by a graph of copies and kernels" : "")
                 + "; times include " + Numbers.plain(costs.launchUs()) + " us ("
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
                 + Numbers.plain(costs.launchRange().mostUs()) + ") until all kernels have begun");

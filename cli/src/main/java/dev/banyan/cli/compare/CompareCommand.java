@@ -7,13 +7,16 @@ import dev.banyan.cli.output.Progress;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TableFormat;
+import dev.banyan.config.Config;
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
+import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.export.NcclGraphReader;
 import dev.banyan.export.mscclpp.PlanReader;
 import dev.banyan.export.mscclpp.PlanTrace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.ImportedRings;
@@ -44,7 +47,8 @@ import picocli.CommandLine.Option;
             "packing: trees packed into the links. ring: the rings that carry most together,",
             "each one way around, over all links where NVLink or xGMI has no ring.",
             "star: all to the first device and back. one-shot: all send all to all.",
-            "nccl: the simulator's model of NCCL, at a size at which latencies vanish.",
+            "nccl: the simulator's model of NCCL; its rate is that between 1 and 2 GiB.",
+            "predicted: algbw of 1 GiB by the simulator, as banyan predict prints it.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
             "planning: the least time to build the trees, warm.",
             "A schedule's depth is the most transfers that wait for each other, up and down,",
@@ -96,7 +100,8 @@ public final class CompareCommand extends Subcommand {
         Comparison report;
         List<AlgorithmConfig> algorithms = algorithms();
         try (Progress progress = Progress.start("compare", algorithms.size() + 1L, err())) {
-            report = Comparison.of(chosen, forwarding, algorithms, imported, rings, progress::step);
+            Execution execution = CudaBackendProvider.execution(Config.load());
+            report = Comparison.of(chosen, forwarding, algorithms, imported, rings, execution, progress::step);
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());

@@ -9,6 +9,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.Comparison.Row;
 import dev.banyan.study.compare.ImportedSchedule;
+import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -17,8 +18,14 @@ import java.util.List;
 /** Prints a comparison for people. */
 record CompareTable(Comparison comparison) {
     void print(PrintWriter out, TableFormat format) {
-        TextTable table =
-                new TextTable("allreduce", "rate\n(GB/s)", "ratio\nto bound", "depth", "trees", "planning\n(ms)");
+        TextTable table = new TextTable(
+                "allreduce",
+                "rate\n(GB/s)",
+                "ratio\nto bound",
+                "predicted\nat 1 GiB",
+                "depth",
+                "trees",
+                "planning\n(ms)");
         for (Row row : comparison.rows()) {
             if (row.refusal() != null) {
                 table.remark(row.name(), "- " + row.refusal());
@@ -27,6 +34,7 @@ record CompareTable(Comparison comparison) {
                         TerminalText.of(row.name()),
                         Numbers.format("%.3f", row.rateGBs()),
                         row.ratio() == null ? "-" : Numbers.format("%.3f", row.ratio()),
+                        row.predictedGBs() == null ? "-" : Numbers.format("%.3f", row.predictedGBs()),
                         row.depth() == null ? "-" : String.valueOf(row.depth()),
                         row.trees() == null ? "-" : String.valueOf(row.trees()),
                         row.generationMs() == null ? "-" : Numbers.format("%.2f", row.generationMs()));
@@ -57,6 +65,11 @@ record CompareTable(Comparison comparison) {
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")");
         }
+        lines.add("rates are those of the links alone; predicted at 1 GiB, in GB/s: what the simulator expects of the"
+                + " kernels or graphs (banyan predict), with constants of which some are assumed"
+                + (comparison.rows().stream().anyMatch(row -> row.name().equals(SwitchRate.NAME))
+                        ? ", where the switch adds for packing and star"
+                        : ""));
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("exact: the trees of greatest weight, which need not have the greatest rate");
         }

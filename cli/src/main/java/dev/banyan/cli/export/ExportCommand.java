@@ -15,14 +15,18 @@ import dev.banyan.study.export.MscclppExport;
 import dev.banyan.study.export.MscclppPlans;
 import dev.banyan.study.export.NcclExport;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -174,10 +178,14 @@ public final class ExportCommand extends Subcommand {
         require(root == null || carried.hasRoot(), "--root goes with --collective broadcast");
         int from = carried.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
         require(from < ranks && (root == null || from >= 0), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
+        List<String> notes = sumsInSwitch(chosen, carried);
         if (algorithm != null) {
             AlgorithmConfig one = variants.of(List.of(algorithm.choice())).of(algorithm.choice());
             MscclppExport plan = MscclppExport.of(chosen, one, carried, from, !outOfPlace);
-            print(new ExportedText(plan.file(), List.of(), List.of(plan.remark())));
+            print(new ExportedText(
+                    plan.file(),
+                    List.of(),
+                    Stream.concat(Stream.of(plan.remark()), notes.stream()).toList()));
             return;
         }
         MscclppPlans set =
@@ -201,6 +209,18 @@ public final class ExportCommand extends Subcommand {
                                         + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group"));
+        notes.forEach(note -> out().println("# " + note));
+    }
+
+    /** Returns what NCCL does on the machine that no plan does. */
+    private static List<String> sumsInSwitch(ChosenMachine chosen, Collective collective) {
+        Network network = chosen.network();
+        boolean adds = collective.reduces()
+                && SwitchRate.of(network, AllReducePacking.of(network).bound()).isPresent();
+        return adds
+                ? List.of("the switches of this machine add for NCCL, and not for these plans: expect no gain over NCCL"
+                        + " for long calls")
+                : List.of();
     }
 
     private int mostChannels(int devices) {

@@ -11,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -48,7 +50,13 @@ class CompareTest {
             boolean simulated = rows.getLast().equals("nccl");
             assertThat(names(row))
                     .containsExactly(
-                            "name", "rateGBs", "ratio", "depth", "trees", simulated ? "remark" : "generationMs");
+                            "name",
+                            "rateGBs",
+                            "ratio",
+                            "predictedGBs",
+                            "depth",
+                            "trees",
+                            simulated ? "remark" : "generationMs");
             assertThat(row.get("ratio").asDouble())
                     .isCloseTo(row.get("rateGBs").asDouble() * 7 / 600, within(1e-9))
                     .isBetween(0.01, 1.0);
@@ -98,16 +106,16 @@ class CompareTest {
                         line.equals("# bound (NVLink): limited by the links of all 4 GPUs to NVSwitch: each GPU has 300"
                                 + " GB/s each way and must send and receive 3/2 bytes on average for each byte of"
                                 + " data: 300 * 2/3 = 200 GB/s"))
-                .anyMatch(line -> line.matches("# allreduce +rate +ratio +depth +trees +planning"))
-                .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1 +4 +\\d+\\.\\d\\d"))
-                .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +1 +1 +\\d+\\.\\d\\d"));
+                .anyMatch(line -> line.matches("# allreduce +rate +ratio +predicted +depth +trees +planning"))
+                .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1[0-9.]+ +1 +4 +\\d+\\.\\d\\d"))
+                .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +[0-9.]+ +1 +1 +\\d+\\.\\d\\d"));
     }
 
     @Test
     void callsThatSwitchesReduceHaveNoRings() {
         assertThat(CommandRun.of("compare --machine dgx-h100").out().lines())
-                .anyMatch(line -> line.matches("  nccl +263\\.\\d+ +- +- +- +-"))
-                .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +- +- +-"));
+                .anyMatch(line -> line.matches("  nccl +263\\.\\d+ +- +2[0-9.]+ +- +- +-"))
+                .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +[23][0-9.]+ +- +- +-"));
         assertThat(CommandRun.of("compare --machine dgx-a100").out()).doesNotContain("in the switch");
     }
 
@@ -132,6 +140,24 @@ class CompareTest {
     }
 
     @Test
+    void predictionsAreThoseOfPredict() throws Exception {
+        Map<String, Double> predicted = new HashMap<>();
+        CommandRun.of("predict --machine p3.8xlarge -a packing,ring,star,nccl -b 1G -e 1G --format json")
+                .rows()
+                .forEach(row -> predicted.put(
+                        row.get("algorithm").asText(), row.get("algbwGBs").asDouble()));
+        CommandRun.of("compare --machine p3.8xlarge --format json")
+                .rows()
+                .forEach(row -> assertThat(row.get("predictedGBs").asDouble())
+                        .isEqualTo(
+                                predicted.getOrDefault(
+                                        row.get("name").asText(),
+                                        row.get("predictedGBs").asDouble()),
+                                within(1e-9)));
+        assertThat(predicted).containsOnlyKeys("packing", "ring", "star", "nccl");
+    }
+
+    @Test
     void relaysGetARowOfTheirOwn() {
         CommandRun run =
                 CommandRun.of("compare --machine p3.16xlarge --devices 0,1,2,4 --relays others --format markdown");
@@ -139,8 +165,9 @@ class CompareTest {
         assertThat(run.out().lines().toList())
                 .startsWith("p3.16xlarge: allreduce between 4 devices [0,1,2,4], relays [3,5,6,7]")
                 .contains(
-                        "| allreduce | rate (GB/s) | ratio to bound | depth | trees | planning (ms) |",
-                        "|---|---:|---:|---:|---:|---:|")
+                        "| allreduce | rate (GB/s) | ratio to bound | predicted at 1 GiB | depth | trees | planning"
+                                + " (ms) |",
+                        "|---|---:|---:|---:|---:|---:|---:|")
                 .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
                 .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))
                 .anyMatch(line -> line.startsWith("| packing+relays | 100.000 | 1.000 |"));

@@ -129,7 +129,8 @@ public final class Summary {
             return Optional.of(
                     from.bytes() == bySize.getFirst().getFirst().bytes()
                             ? "# " + name + " is faster than single-tree at every size here"
-                            : "# crossover: " + name + " is faster than single-tree from " + size(from) + " on");
+                            : "# crossover: " + name + " is faster than single-tree from " + size(from)
+                                    + " on, ranges included");
         }
         List<Row> largest = bySize.getLast();
         return isFaster(largest.get(single), largest.get(several))

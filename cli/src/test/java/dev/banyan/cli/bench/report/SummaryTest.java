@@ -26,7 +26,8 @@ class SummaryTest {
         // At 1 KiB multi-tree wins once, which is not the crossover.
         Summary summary = new Summary(
                 rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
-        assertThat(summary.crossover().orElseThrow()).contains("multi-tree is faster than single-tree from 16 KiB on");
+        assertThat(summary.crossover().orElseThrow())
+                .contains("multi-tree is faster than single-tree from 16 KiB on, ranges included");
         assertThat(summary.table("median time (us)"))
                 .contains(
                         "#      1 KiB          5.0           4.0*",

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.CertificateReport;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -67,6 +69,7 @@ public record Comparison(
      *
      * @param ratio rate over bound, where a switch adds up for kernels over the bound with reduction in switches;
      *     absent where it goes over links that the bound leaves out, faster than those that it is about
+     * @param predictedGBs algbw of 1 GiB out of place by the simulator, as {@code banyan predict} has it, where it has one
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
      *     chain of steps that wait for each other; absent where a switch reduces
      * @param trees number of trees or rings, where it is known
@@ -80,20 +83,22 @@ public record Comparison(
             String name,
             @Nullable Double rateGBs,
             @Nullable Double ratio,
+            @Nullable Double predictedGBs,
             @Nullable Integer depth,
             @Nullable Integer trees,
             @Nullable Double generationMs,
             @Nullable String refusal,
             ImportedSchedule.@Nullable Origin schedule,
             @Nullable String remark) {
-        static Row of(Trial trial, BigFraction bound) {
+        static Row of(Trial trial, BigFraction bound, @Nullable Double predictedGBs) {
             WayFigures figures = trial.figures();
             return figures == null
-                    ? new Row(trial.name(), null, null, null, null, null, trial.refusal(), null, null)
+                    ? new Row(trial.name(), null, null, null, null, null, null, trial.refusal(), null, null)
                     : new Row(
                             trial.name(),
                             figures.rateGbs().doubleValue(),
                             ratio(figures.rateGbs(), bound),
+                            predictedGBs,
                             figures.depth(),
                             figures.trees(),
                             trial.generationMs(),
@@ -116,6 +121,7 @@ public record Comparison(
      * @param relays devices of the whole machine that may forward
      * @param imported schedules of others for as many ranks
      * @param rings rings of others over the same devices
+     * @param execution what executes calls in predictions
      * @param onStep called once for each algorithm, and at the end
      */
     public static Comparison of(
@@ -124,28 +130,39 @@ public record Comparison(
             List<AlgorithmConfig> algorithms,
             List<ImportedSchedule> imported,
             List<ImportedRings> rings,
+            Execution execution,
             Runnable onStep) {
         Network network = chosen.network(relays);
         Bound bound = AllReducePacking.of(network).bound();
         Bound alone = relays.length == 0
                 ? null
                 : AllReducePacking.of(chosen.network()).bound();
-        List<Trial> trials = new ArrayList<>();
+        PredictedRates predicted = PredictedRates.of(chosen.machine(), execution);
+        Optional<SwitchRate> inSwitch = SwitchRate.of(network, bound);
+        Double packingGbs = null;
+        List<Row> rows = new ArrayList<>();
         for (AlgorithmConfig algorithm : algorithms) {
-            trials.add(Trial.warm(new Contender(algorithm), chosen));
+            Trial trial = Trial.warm(new Contender(algorithm), chosen);
+            Double gbs = trial.figures() == null ? null : (Double) predicted.gbs(algorithm);
+            if (algorithm.algorithm() == AlgorithmChoice.PACKING && inSwitch.isPresent()) {
+                packingGbs = gbs;
+                gbs = null;
+            }
+            rows.add(Row.of(trial, bound.gbs(), gbs));
             onStep.run();
             if (algorithm.algorithm() == AlgorithmChoice.PACKING && relays.length > 0) {
-                trials.add(Trial.warm("packing+relays", () -> {
+                Trial relayed = Trial.warm("packing+relays", () -> {
                     WayFigures figures = WayFigures.of(AllReducePacking.of(chosen.network(relays)));
                     return () -> figures;
-                }));
+                });
+                rows.add(Row.of(relayed, bound.gbs(), null));
             }
         }
         onStep.run();
-        List<Row> rows = new ArrayList<>();
-        trials.forEach(trial -> rows.add(Row.of(trial, bound.gbs())));
         List<Limit> beyond = Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound);
-        SwitchRate.of(network, bound).map(Comparison::inTheSwitch).ifPresent(rows::add);
+        if (inSwitch.isPresent()) {
+            rows.add(inTheSwitch(inSwitch.get(), packingGbs));
+        }
         rows.add(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
@@ -173,9 +190,18 @@ public record Comparison(
                 LinkRemarks.of(chosen.machine()));
     }
 
-    private static Row inTheSwitch(SwitchRate rate) {
+    private static Row inTheSwitch(SwitchRate rate, @Nullable Double predictedGbs) {
         return new Row(
-                SwitchRate.NAME, rate.gbs().doubleValue(), rate.ratio(), null, null, null, null, null, rate.sentence());
+                SwitchRate.NAME,
+                rate.gbs().doubleValue(),
+                rate.ratio(),
+                predictedGbs,
+                null,
+                null,
+                null,
+                null,
+                null,
+                rate.sentence());
     }
 
     /** NCCL as the simulator has it, beside ways that are rated by their links alone. */
@@ -189,16 +215,16 @@ public record Comparison(
                     name,
                     rate,
                     rate > bound.doubleValue() ? null : (Double) (rate / bound.doubleValue()),
+                    PredictedRates.gbs(nccl),
                     goesAround ? chosen.machine().size() - 1 : null,
                     goesAround ? nccl.rings().rings().rings().size() : null,
                     null,
                     null,
                     null,
-                    "the rate of nccl, simulated between 1 and 2 GiB, includes latencies, which the other rows leave"
-                            + " out"
-                            + shareBeyond(rate, bound, beyond) + "; " + nccl.remark());
+                    "the rate of nccl is simulated, between 1 and 2 GiB" + shareBeyond(rate, bound, beyond) + "; "
+                            + nccl.remark());
         } catch (IllegalArgumentException e) {
-            return new Row(name, null, null, null, null, null, e.getMessage(), null, null);
+            return new Row(name, null, null, null, null, null, null, e.getMessage(), null, null);
         }
     }
 

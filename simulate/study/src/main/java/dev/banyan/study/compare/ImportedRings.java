@@ -83,6 +83,7 @@ public record ImportedRings(String file, RingChannels channels, String remark) {
                 name,
                 channels.algbw().doubleValue(),
                 Comparison.Row.ratio(channels.algbw(), bound),
+                null,
                 channels.network().ranks() - 1,
                 channels.orders().size(),
                 null,

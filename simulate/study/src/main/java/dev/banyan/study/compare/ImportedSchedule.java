@@ -70,6 +70,7 @@ public record ImportedSchedule(String file, Schedule schedule) {
                 name,
                 rate.doubleValue(),
                 Comparison.Row.ratio(rate, bound.gbs()),
+                null,
                 traffic.hops(),
                 null,
                 null,

@@ -62,7 +62,9 @@ public final class SubsetSurvey {
         }
         if (rows.isEmpty()) {
             throw new IllegalArgumentException(LinkNames.direct(chosen.machine())
-                    + " joins no such set of the devices of " + chosen.machine().name() + "; name others by --devices");
+                    + " joins no set of " + least + (most > least ? " to " + most : "") + " of these devices of "
+                    + chosen.machine().name() + "; name others by --devices"
+                    + (least > 2 ? ", or take smaller sets by --all-subsets=2" : ""));
         }
         return Subsets.of(chosen, sets(), rows);
     }
