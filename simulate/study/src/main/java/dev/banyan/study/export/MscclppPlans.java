@@ -66,6 +66,7 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
         StringBuilder text = new StringBuilder("""
             # Call register(rank) in each process before torch.distributed.init_process_group, and start with
             # LD_PRELOAD=libmscclpp_nccl.so MSCCLPP_NCCL_LIB_PATH=libnccl.so.2 (both with their full paths).
+            # Every reduction is a sum: AVG, MIN and MAX would be wrong, without an error.
             import os
             import mscclpp
             import mscclpp.ext
