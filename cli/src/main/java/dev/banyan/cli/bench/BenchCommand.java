@@ -18,6 +18,8 @@ import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
 import dev.banyan.kvstore.StoreType;
 import dev.banyan.reduce.internal.processes.JobPlace;
+import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
@@ -209,13 +211,15 @@ public final class BenchCommand extends ReportCommand {
         RankSite site = bench.site();
         List<Sweep> sweeps = sweep.sweeps(site.ranks(), variants);
         reporter.introduce(site.chosen(), site.devices(), site.platform(), warnings(config));
-        if (site instanceof HostSite) {
+        List<AlgorithmConfig> listed = sweep.listed(variants);
+        boolean mentionsAuto = listed.size() > 1 || listed.getFirst().algorithm() == AlgorithmChoice.AUTO;
+        if (site instanceof HostSite && mentionsAuto) {
             reporter.lines(List.of("# auto takes the star on host memory: all algorithms read and write each byte of an"
                     + " all_reduce once, and it has the fewest steps"));
         }
         return workload == null
                 ? Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter)
-                : bench.run(workload, sweep.listed(variants), repeated.runs());
+                : bench.run(workload, listed, repeated.runs());
     }
 
     /** Leaves out sweeps that cannot be run, unless that is all of them: the first one says why then. */

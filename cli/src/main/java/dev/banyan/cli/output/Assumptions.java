@@ -12,7 +12,7 @@ public final class Assumptions {
         return assumed.isEmpty()
                 ? Optional.empty()
                 : Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
-                        + " (--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access state what"
-                        + " is known)");
+                        + "; a bound of such links is assumed, too (--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and"
+                        + " --peer-access state what is known)");
     }
 }
