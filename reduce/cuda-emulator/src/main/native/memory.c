@@ -6,11 +6,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { GUARD_BYTES = 512, POISON = 0xFF, GUARD = 0xA5, HOST_MAPPED = 2, READ_WRITE = 3, GRANULARITY = 2 << 20 };
-/* Memory of this length begins and ends with a page, so that other processes can map it. */
-enum { EXPORTABLE = 1 << 20, PAGE = 4096, LAZY_PEER_ACCESS = 1 };
+enum { POSIX_DESCRIPTOR = 1 }; /* CUmemAllocationHandleType */
 
 typedef enum { ON_DEVICE, ON_HOST, REGISTERED } Place;
 
@@ -22,12 +22,15 @@ typedef struct {
     unsigned char access[MOST_DEVICES]; /* flags of CUmemAccess_flags */
 } Pool;
 
-/* An allocation of cuMemCreate, which is a file in memory. */
+/* An allocation of cuMemCreate, which is a file in memory, or of another process, whose descriptor was imported. */
 typedef struct {
     Object object;
     int device, file;
     uint64_t bytes;
-    int refs; /* its handle and its mappings */
+    int handles; /* how often cuMemRelease must be called */
+    int refs; /* its handles, taken together, and its mappings */
+    int is_exportable; /* made with the type of handles that are descriptors */
+    int is_imported, is_unseen; /* is_unseen where this process does not see its device */
 } Backing;
 
 /* Memory of a device that a multicast object has at an offset, by the address where it is mapped. */
@@ -64,11 +67,7 @@ typedef struct {
     Pool *pool; /* that it is of, or NULL */
     Backing *backing; /* that is mapped here, or NULL */
     Multicast *multicast; /* that is mapped here, or NULL */
-    unsigned char access[MOST_DEVICES]; /* of a mapping, or of memory of another process */
-    int exported; /* the file that other processes map, or 0 */
-    void *imported; /* where memory of another process is mapped with its guard zones, or NULL */
-    uint64_t imported_bytes, imported_id;
-    int imported_from; /* the process */
+    unsigned char access[MOST_DEVICES]; /* of a mapping */
     int ended; /* its context has; to be discarded when it is no longer busy */
 } Memory;
 
@@ -138,7 +137,7 @@ static void drop_pool(Pool *pool) {
 
 static void drop_backing(Backing *backing) {
     if (--backing->refs) return;
-    emu.device[backing->device].used -= backing->bytes;
+    if (!backing->is_imported) emu.device[backing->device].used -= backing->bytes;
     close(backing->file);
     free(backing);
 }
@@ -162,13 +161,6 @@ static void drop_multicast(Multicast *multicast) {
 
 void free_multicast(Object *object) { drop_multicast((Multicast *)object); }
 
-/* Gives an allocation that others may have mapped pages of its own, as free expects. */
-static void take_back(const Memory *memory) {
-    void *at = memory->raw;
-    if (mmap(at, memory->raw_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at) abort();
-    close(memory->exported);
-}
-
 static void discard(Memory *memory) {
     check_guard(memory);
     int place = place_of(memory->at);
@@ -179,14 +171,11 @@ static void discard(Memory *memory) {
         drop_backing(memory->backing);
     } else if (memory->multicast) {
         drop_multicast(memory->multicast);
-    } else if (memory->imported) {
-        munmap(memory->imported, memory->imported_bytes);
     } else if (memory->place == ON_DEVICE) {
         memory->context->device->used -= memory->bytes;
     }
     drop_pool(memory->pool);
     free_shadows(memory->shadows);
-    if (memory->exported) take_back(memory);
     free(memory->raw);
     free(memory);
 }
@@ -238,9 +227,8 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
         device->used += bytes;
     }
     Memory *memory = calloc(1, sizeof *memory);
-    uint64_t alignment = bytes < EXPORTABLE ? 512 : PAGE;
-    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + alignment - 1) / alignment * alignment;
-    memory->raw = aligned_alloc(alignment, memory->raw_bytes);
+    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + 511) / 512 * 512;
+    memory->raw = aligned_alloc(512, memory->raw_bytes);
     if (!memory->raw) {
         if (place == ON_DEVICE) device->used -= bytes;
         free(memory);
@@ -265,7 +253,7 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
 static CUresult free_at(CUdeviceptr at, Place place) {
     if (!at) return OK;
     Memory *memory = find(at);
-    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->multicast || memory->imported) {
+    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->multicast) {
         problem("0x%llx is freed, but no such memory is allocated", (unsigned long long)at);
         return INVALID_VALUE;
     }
@@ -293,7 +281,7 @@ static CUresult free_at(CUdeviceptr at, Place place) {
  */
 static int accessible(const Context *context, const Memory *memory) {
     if (memory->place != ON_DEVICE) return 1;
-    if (memory->backing || memory->multicast || memory->imported) return memory->access[context->index] == READ_WRITE;
+    if (memory->backing || memory->multicast) return memory->access[context->index] == READ_WRITE;
     if (memory->pool) return memory->pool->access[context->index] == READ_WRITE;
     return may_access(context, memory->context);
 }
@@ -430,7 +418,7 @@ static CUresult pointer_attribute(void *value, int which, CUdeviceptr at) {
         case 7: *(uint64_t *)value = memory->id; return OK;
         case 8: *(int *)value = 0; return OK;
         case 9: *(int *)value = memory->context->index; return OK;
-        case 10: *(int *)value = on_device && !memory->pool && !memory->backing && !memory->imported; return OK;
+        case 10: *(int *)value = on_device && !memory->pool && !memory->backing; return OK;
         case 11: *(CUdeviceptr *)value = reservation ? reservation->at : memory->at; return OK;
         case 12: *(size_t *)value = reservation ? reservation->bytes : memory->bytes; return OK;
         case 13: *(int *)value = 1; return OK;
@@ -523,13 +511,14 @@ typedef struct {
     int flags;
 } Access;
 
+/* An owner that this process does not see, -1, counts as a peer of all. */
 static CUresult check_access(const Access *access, size_t number, int owner) {
     if (!access || !number) return INVALID_VALUE;
     for (size_t a = 0; a < number; a++) {
         int device = access[a].location.id, flags = access[a].flags;
         if (access[a].location.type != 1 || (flags != 0 && flags != 1 && flags != READ_WRITE)) return INVALID_VALUE;
         if (device < 0 || device >= emu.devices) return INVALID_DEVICE;
-        if (device != owner && emu.device[device].rank[owner] < 0) return INVALID_DEVICE;
+        if (owner >= 0 && device != owner && emu.device[device].rank[owner] < 0) return INVALID_DEVICE;
     }
     return OK;
 }
@@ -601,7 +590,7 @@ API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
     Stream *stream;
     TRY(stream_of(stream_handle, &stream));
     Memory *memory = find(at);
-    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing && !memory->imported, INVALID_VALUE);
+    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing, INVALID_VALUE);
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     LEAVE(submit(stream, &(Work){.kind = HOST, .host = {.own = free_now, .data = (void *)at}}, NULL));
 }
@@ -636,36 +625,104 @@ API CUresult cuMemGetAllocationGranularity(size_t *bytes, const Properties *prop
     LEAVE(OK);
 }
 
+/* What the file of memory ends with, by which other processes know it. */
+typedef struct {
+    uint64_t magic, bytes;
+    char bus_id[32];
+} Label;
+
+static const uint64_t BACKING_MAGIC = 0x6563697069756d65;
+static const char FILE_NAME[] = "emulated CUDA memory";
+
+/* A further handle of memory, which has one number for all. */
+static Handle handle_of(Backing *backing) {
+    if (!backing->handles++) {
+        backing->refs++;
+        add_object(&backing->object, BACKING);
+    }
+    return backing->object.handle;
+}
+
 API CUresult cuMemCreate(Handle *handle, size_t bytes, const Properties *properties, unsigned long long flags) {
     ENTER();
     TRY(check_properties(properties));
     CHECK(handle && bytes && bytes % GRANULARITY == 0 && !flags, INVALID_VALUE);
     Device *device = &emu.device[properties->location.id];
     CHECK(bytes <= device->bytes - device->used, OUT_OF_MEMORY);
-    int file = memfd_create("emulated CUDA memory", MFD_CLOEXEC);
+    int file = memfd_create(FILE_NAME, MFD_CLOEXEC);
     CHECK(file >= 0, OUT_OF_MEMORY);
-    if (ftruncate(file, (off_t)bytes)) {
+    Label label = {.magic = BACKING_MAGIC, .bytes = bytes};
+    snprintf(label.bus_id, sizeof label.bus_id, "%s", device->bus_id);
+    if (ftruncate(file, (off_t)bytes) || pwrite(file, &label, sizeof label, (off_t)bytes) != sizeof label) {
         close(file);
         LEAVE(OUT_OF_MEMORY);
     }
     device->used += bytes;
     Backing *backing = calloc(1, sizeof *backing);
-    backing->device = properties->location.id;
-    backing->file = file;
-    backing->bytes = bytes;
-    backing->refs = 1;
-    add_object(&backing->object, BACKING);
-    *handle = backing->object.handle;
+    *backing = (Backing){.device = properties->location.id, .file = file, .bytes = bytes,
+                         .is_exportable = properties->handle_types & POSIX_DESCRIPTOR};
+    *handle = handle_of(backing);
     LEAVE(OK);
 }
 
 /* Mappings keep the memory. */
 API CUresult cuMemRelease(Handle handle) {
     ENTER();
-    Object *object = find_object(handle, BACKING);
-    if (!object) object = find_object(handle, MULTICAST);
+    Backing *backing = find_object(handle, BACKING);
+    Object *object = backing ? &backing->object : find_object(handle, MULTICAST);
     CHECK(object, INVALID_VALUE);
-    free_object(object);
+    if (!backing || !--backing->handles) free_object(object);
+    LEAVE(OK);
+}
+
+API CUresult cuMemRetainAllocationHandle(Handle *handle, void *at) {
+    ENTER();
+    const Memory *memory = find((CUdeviceptr)at);
+    CHECK(handle && memory && memory->backing, INVALID_VALUE);
+    *handle = handle_of(memory->backing);
+    LEAVE(OK);
+}
+
+/* The caller closes the descriptor. */
+API CUresult cuMemExportToShareableHandle(int *descriptor, Handle handle, int type, unsigned long long flags) {
+    ENTER();
+    const Backing *backing = find_object(handle, BACKING);
+    CHECK(descriptor && backing && type == POSIX_DESCRIPTOR && !flags, INVALID_VALUE);
+    if (!backing->is_exportable) {
+        problem("memory is exported that was made without a type of handles");
+        LEAVE(INVALID_VALUE);
+    }
+    *descriptor = fcntl(backing->file, F_DUPFD_CLOEXEC, 0);
+    LEAVE(*descriptor < 0 ? OUT_OF_MEMORY : OK);
+}
+
+static int imports;
+
+int shares_memory(void) { return __atomic_load_n(&imports, __ATOMIC_RELAXED); }
+
+/* The device with a bus id, or -1 if this process does not see it. */
+static int device_at(const char *bus_id) {
+    for (int d = 0; d < emu.devices; d++) {
+        if (!strncasecmp(emu.device[d].bus_id, bus_id, sizeof emu.device[d].bus_id)) return d;
+    }
+    return -1;
+}
+
+/* The descriptor stays the caller's. */
+API CUresult cuMemImportFromShareableHandle(Handle *handle, void *descriptor, int type) {
+    ENTER();
+    struct stat status;
+    Label label = {0};
+    CHECK(handle && type == POSIX_DESCRIPTOR && !fstat((int)(intptr_t)descriptor, &status), INVALID_VALUE);
+    ssize_t got = pread((int)(intptr_t)descriptor, &label, sizeof label, status.st_size - (off_t)sizeof label);
+    CHECK(got == sizeof label && label.magic == BACKING_MAGIC, INVALID_VALUE);
+    int device = device_at(label.bus_id), file = fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 0);
+    CHECK(file >= 0, OUT_OF_MEMORY);
+    Backing *backing = calloc(1, sizeof *backing);
+    *backing = (Backing){.device = device < 0 ? 0 : device, .file = file, .bytes = label.bytes, .is_imported = 1,
+                         .is_unseen = device < 0};
+    __atomic_add_fetch(&imports, 1, __ATOMIC_RELAXED);
+    *handle = handle_of(backing);
     LEAVE(OK);
 }
 
@@ -783,8 +840,9 @@ API CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const Access *access, 
     ENTER();
     CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
-        TRY(check_access(access, number, find(place)->context->index));
-        const Multicast *multicast = find(place)->multicast;
+        const Memory *memory = find(place);
+        TRY(check_access(access, number, memory->backing && memory->backing->is_unseen ? -1 : memory->context->index));
+        const Multicast *multicast = memory->multicast;
         for (size_t a = 0; multicast && a < number; a++) CHECK(multicast->has[access[a].location.id], 401 /* ILLEGAL_STATE */);
     }
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
@@ -897,122 +955,6 @@ int multicast_places(const Context *context, CUdeviceptr at, uint64_t bytes, CUd
     return *why ? 0 : number;
 }
 
-/* ---- Memory of other processes ---- */
-
-/* The content of an IPC handle of 64 bytes. */
-typedef struct {
-    uint64_t magic, id, bytes, raw_bytes;
-    int32_t process, file;
-    char bus_id[24];
-} Export;
-
-typedef struct {
-    char bytes[64];
-} IpcHandle;
-
-_Static_assert(sizeof(Export) == sizeof(IpcHandle), "CUipcMemHandle");
-
-static const uint64_t EXPORT_MAGIC = 0x6563697069756d65;
-static int imports;
-
-int shares_memory(void) { return __atomic_load_n(&imports, __ATOMIC_RELAXED); }
-
-/* Moves an allocation to a file in memory, at the same address. */
-static CUresult share(Memory *memory) {
-    int file = memfd_create("exported CUDA memory", MFD_CLOEXEC);
-    if (file < 0) return OUT_OF_MEMORY;
-    for (uint64_t done = 0; done < memory->raw_bytes;) {
-        ssize_t written = write(file, memory->raw + done, memory->raw_bytes - done);
-        if (written <= 0) {
-            close(file);
-            return OUT_OF_MEMORY;
-        }
-        done += (uint64_t)written;
-    }
-    void *at = memory->raw;
-    if (mmap(at, memory->raw_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != at) abort();
-    memory->exported = file;
-    return OK;
-}
-
-API CUresult cuIpcGetMemHandle(Export *handle, CUdeviceptr at) {
-    ENTER();
-    Context *context;
-    TRY(current(&context));
-    Memory *memory = find(at);
-    CHECK(handle && memory && memory->at == at && memory->place == ON_DEVICE, INVALID_VALUE);
-    CHECK(!memory->pool && !memory->backing && !memory->imported, INVALID_VALUE);
-    if (memory->bytes < EXPORTABLE || memory->busy) {
-        problem("%llu bytes at 0x%llx are exported, which the emulator cannot do with %s", (unsigned long long)memory->bytes,
-                (unsigned long long)at, memory->busy ? "memory that work touches" : "less than 1 MiB");
-        LEAVE(NOT_SUPPORTED);
-    }
-    if (!memory->exported) TRY(share(memory));
-    *handle = (Export){.magic = EXPORT_MAGIC, .id = memory->id, .bytes = memory->bytes, .raw_bytes = memory->raw_bytes,
-                       .process = getpid(), .file = memory->exported};
-    snprintf(handle->bus_id, sizeof handle->bus_id, "%.23s", memory->context->device->bus_id);
-    LEAVE(OK);
-}
-
-/* The device that memory of another process is on, or -1 if this process does not see it. */
-static int device_at(const char *bus_id) {
-    for (int d = 0; d < emu.devices; d++) {
-        if (!strncasecmp(emu.device[d].bus_id, bus_id, 23)) return d;
-    }
-    return -1;
-}
-
-static int is_imported(const Context *context, const Export *export) {
-    for (int m = 0; m < count; m++) {
-        const Memory *memory = memories[m];
-        if (memory->imported && memory->imported_id == export->id && memory->imported_from == export->process
-            && memory->access[context->index]) return 1;
-    }
-    return 0;
-}
-
-API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *at, IpcHandle handle, unsigned flags) {
-    ENTER();
-    Context *context;
-    TRY(current(&context));
-    Export export;
-    memcpy(&export, &handle, sizeof export);
-    CHECK(at && flags == LAZY_PEER_ACCESS && export.magic == EXPORT_MAGIC, INVALID_VALUE);
-    CHECK(export.process != getpid(), INVALID_CONTEXT);
-    int device = device_at(export.bus_id);
-    CHECK(device < 0 || device == context->index || context->device->rank[device] >= 0, PEER_ACCESS_UNSUPPORTED);
-    CHECK(!is_imported(context, &export), ALREADY_MAPPED);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", export.process, export.file);
-    int file = open(path, O_RDWR | O_CLOEXEC);
-    CHECK(file >= 0, INVALID_VALUE);
-    void *mapped = mmap(NULL, export.raw_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    CHECK(mapped != MAP_FAILED, OUT_OF_MEMORY);
-    Memory *memory = calloc(1, sizeof *memory);
-    *memory = (Memory){.at = (CUdeviceptr)mapped + GUARD_BYTES, .bytes = export.bytes, .place = ON_DEVICE,
-                       .context = nobody_on(device < 0 ? context->index : device), .id = next_id++, .imported = mapped,
-                       .imported_bytes = export.raw_bytes, .imported_id = export.id, .imported_from = export.process};
-    memory->access[context->index] = READ_WRITE;
-    add(memory);
-    __atomic_add_fetch(&imports, 1, __ATOMIC_RELAXED);
-    *at = memory->at;
-    LEAVE(OK);
-}
-
-API CUresult cuIpcCloseMemHandle(CUdeviceptr at) {
-    ENTER();
-    Context *context;
-    CUresult code = current(&context);
-    if (code == INVALID_CONTEXT) LEAVE(code);
-    Memory *memory = find(at);
-    CHECK(memory && memory->imported && memory->at == at, INVALID_VALUE);
-    memory->ended = 1;
-    if (!memory->busy) discard(memory);
-    else problem("0x%llx of another process is closed while work touches it", (unsigned long long)at);
-    LEAVE(code);
-}
-
 /* ---- What work may touch ---- */
 
 static uint64_t extent(uint64_t rows, uint64_t pitch, uint64_t bytes) { return rows ? (rows - 1) * pitch + bytes : 0; }
@@ -1084,9 +1026,9 @@ CUresult check_copy(Copy *copy, const Context *context) {
     const Memory *ends[] = {source, target};
     for (int e = 0; e < 2; e++) {
         const Memory *end = ends[e];
-        if (!end || (!end->pool && !end->backing && !end->imported)) continue;
+        if (!end || (!end->pool && !end->backing)) continue;
         if (is_open(context, e ? copy->target : copy->source, e ? written : read)) continue;
-        problem("a copy by device %d, which has no access to the pool, mapping or import at 0x%llx", context->index,
+        problem("a copy by device %d, which has no access to the pool or mapping at 0x%llx", context->index,
                 (unsigned long long)end->at);
         return INVALID_VALUE;
     }

@@ -13,15 +13,19 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A process that joins other ones with ranks on GPUs, once for each case. A case is what it does, the number of all
@@ -61,7 +65,7 @@ final class JoinedGpuProgram {
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());
         int times = Integer.parseInt(words.get(4));
         String end;
-        long before = emulator.count("allocations");
+        long before = left(emulator);
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
             switch (words.get(0)) {
                 case "compare" -> compare(ranked, config, joined, times, 19, false);
@@ -80,7 +84,27 @@ final class JoinedGpuProgram {
         } catch (RuntimeException | AssertionError e) {
             end = "failed: " + e.getMessage();
         }
-        out.println(end.equals("done") && emulator.count("allocations") > before ? "memory is left" : end);
+        out.println(end.equals("done") && left(emulator) > before ? "memory is left" : end);
+    }
+
+    /** Returns how much of the driver's memory there is, with open descriptors of it. */
+    private static long left(CudaEmulator emulator) {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            long descriptors = open.filter(file -> {
+                        try {
+                            return Files.readSymbolicLink(file).toString().contains("emulated CUDA");
+                        } catch (IOException e) {
+                            return false;
+                        }
+                    })
+                    .count();
+            return descriptors
+                    + Stream.of("allocations", "reservations", "backings", "multicasts")
+                            .mapToLong(emulator::count)
+                            .sum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Compares as many kinds of calls, in buffers that all processes allocate together, with races in mind. */

@@ -79,7 +79,9 @@ class JoinedGpusTest {
             assertThat(ends).hasSize(10);
             assertThat(ends.get(0)).startsWith("failed: graphs of copies have all ranks in one process; unset ");
             assertThat(ends.subList(1, 3)).containsOnly("done");
-            assertThat(ends.get(3)).startsWith("failed: ").contains("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
+            assertThat(ends.get(3))
+                    .startsWith("failed: ")
+                    .contains("CUDA_ERROR_INVALID_DEVICE; see that they have peer access ");
             assertThat(ends.get(4)).startsWith("failed: ").contains("process ");
             assertThat(ends.subList(5, 8)).containsOnly("done");
             assertThat(ends.get(8)).startsWith("failed: ");
@@ -87,7 +89,7 @@ class JoinedGpusTest {
         assertThat(ends(two.get(1)).get(9))
                 .contains(" for rank 0 at rank 1 before it loads; all processes must give buffers of allocateAll");
         assertThat(ends(two.get(0)).get(9)).startsWith("failed: ").contains("rank 1");
-        assertThat(ends(two.get(0)).get(3)).startsWith("failed: device 2 cannot open the memory of rank 1: ");
+        assertThat(ends(two.get(0)).get(3)).startsWith("failed: devices [2] cannot touch the memory of rank 1, as ");
     }
 
     @Test
