@@ -4,6 +4,7 @@
  */
 #include "emulator.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -33,20 +34,37 @@ typedef struct {
     int is_imported, is_unseen; /* is_unseen where this process does not see its device */
 } Backing;
 
-/* Memory of a device that a multicast object has at an offset, by the address where it is mapped. */
-typedef struct Binding {
-    int device;
-    uint64_t offset, bytes;
-    CUdeviceptr at;
-    struct Binding *next;
+/* Memory of a device that a multicast object has at an offset, in the file of a process. */
+typedef struct {
+    char bus_id[32];
+    uint64_t offset, bytes, id;
+    int32_t process, file;
+    uint64_t file_offset;
+    CUdeviceptr at; /* where that process has it */
 } Binding;
+
+/* What all processes know of a multicast object; without bytes a binding is free. */
+typedef struct {
+    pthread_mutex_t lock;
+    uint64_t bytes, next_id;
+    int devices, added; /* that it is for, that were added */
+    char has[MOST_DEVICES][32]; /* bus ids */
+    Binding bindings[2 * MOST_DEVICES];
+} Team;
+
+/* Where memory of another process, which a binding names, is mapped here. */
+typedef struct View {
+    uint64_t binding;
+    CUdeviceptr at;
+    uint64_t bytes;
+    struct View *next;
+} View;
 
 typedef struct Multicast {
     Object object;
-    int devices, added; /* that it is for, that were added */
-    unsigned char has[MOST_DEVICES];
-    uint64_t bytes;
-    Binding *bindings;
+    Team *team;
+    int file, is_exportable;
+    View *views;
     int refs; /* its handle and its mappings */
     struct Multicast *next;
 } Multicast;
@@ -66,6 +84,7 @@ typedef struct {
     Shadows *shadows; /* of its bytes, while a seed interleaves what runs */
     Pool *pool; /* that it is of, or NULL */
     Backing *backing; /* that is mapped here, or NULL */
+    uint64_t backing_offset;
     Multicast *multicast; /* that is mapped here, or NULL */
     unsigned char access[MOST_DEVICES]; /* of a mapping */
     int ended; /* its context has; to be discarded when it is no longer busy */
@@ -144,6 +163,12 @@ static void drop_backing(Backing *backing) {
 
 void free_backing(Object *object) { drop_backing((Backing *)object); }
 
+static void discard(Memory *memory);
+
+static void lock_team(Team *team) {
+    if (pthread_mutex_lock(&team->lock) == EOWNERDEAD) pthread_mutex_consistent(&team->lock);
+}
+
 static void drop_multicast(Multicast *multicast) {
     if (--multicast->refs) return;
     for (Multicast **place = &multicasts; *place; place = &(*place)->next) {
@@ -151,11 +176,22 @@ static void drop_multicast(Multicast *multicast) {
         *place = multicast->next;
         break;
     }
-    while (multicast->bindings) {
-        Binding *binding = multicast->bindings;
-        multicast->bindings = binding->next;
-        free(binding);
+    lock_team(multicast->team);
+    for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+        Binding *binding = &multicast->team->bindings[b];
+        if (binding->process == getpid()) *binding = (Binding){0};
     }
+    pthread_mutex_unlock(&multicast->team->lock);
+    while (multicast->views) {
+        View *view = multicast->views;
+        multicast->views = view->next;
+        Memory *memory = find(view->at);
+        if (memory) discard(memory); /* not at a reset */
+        munmap((void *)view->at, view->bytes);
+        free(view);
+    }
+    munmap(multicast->team, sizeof(Team));
+    close(multicast->file);
     free(multicast);
 }
 
@@ -183,6 +219,7 @@ static void discard(Memory *memory) {
 /* Memory that nobody freed; of all contexts if it is NULL, which ends the emulator's life and blames no one. */
 void release_memory(Context *context) {
     for (int m = count - 1; m >= 0; m--) {
+        if (m >= count) continue; /* views went with their multicast object */
         Memory *memory = memories[m];
         if (context && memory->context != context) continue;
         if (context && !memory->ended) counters.abandoned++;
@@ -631,8 +668,17 @@ typedef struct {
     char bus_id[32];
 } Label;
 
-static const uint64_t BACKING_MAGIC = 0x6563697069756d65;
-static const char FILE_NAME[] = "emulated CUDA memory";
+static const uint64_t BACKING_MAGIC = 0x6563697069756d65, MULTICAST_MAGIC = 0x7463697069756d65;
+
+/* Returns the descriptor of a file with a label behind its bytes, or -1. */
+static int new_file(Label *label, const Device *device) {
+    int file = memfd_create("emulated CUDA memory", MFD_CLOEXEC);
+    if (device) snprintf(label->bus_id, sizeof label->bus_id, "%s", device->bus_id);
+    if (file >= 0 && !ftruncate(file, (off_t)label->bytes)
+        && pwrite(file, label, sizeof *label, (off_t)label->bytes) == sizeof *label) return file;
+    if (file >= 0) close(file);
+    return -1;
+}
 
 /* A further handle of memory, which has one number for all. */
 static Handle handle_of(Backing *backing) {
@@ -649,14 +695,8 @@ API CUresult cuMemCreate(Handle *handle, size_t bytes, const Properties *propert
     CHECK(handle && bytes && bytes % GRANULARITY == 0 && !flags, INVALID_VALUE);
     Device *device = &emu.device[properties->location.id];
     CHECK(bytes <= device->bytes - device->used, OUT_OF_MEMORY);
-    int file = memfd_create(FILE_NAME, MFD_CLOEXEC);
+    int file = new_file(&(Label){.magic = BACKING_MAGIC, .bytes = bytes}, device);
     CHECK(file >= 0, OUT_OF_MEMORY);
-    Label label = {.magic = BACKING_MAGIC, .bytes = bytes};
-    snprintf(label.bus_id, sizeof label.bus_id, "%s", device->bus_id);
-    if (ftruncate(file, (off_t)bytes) || pwrite(file, &label, sizeof label, (off_t)bytes) != sizeof label) {
-        close(file);
-        LEAVE(OUT_OF_MEMORY);
-    }
     device->used += bytes;
     Backing *backing = calloc(1, sizeof *backing);
     *backing = (Backing){.device = properties->location.id, .file = file, .bytes = bytes,
@@ -687,12 +727,13 @@ API CUresult cuMemRetainAllocationHandle(Handle *handle, void *at) {
 API CUresult cuMemExportToShareableHandle(int *descriptor, Handle handle, int type, unsigned long long flags) {
     ENTER();
     const Backing *backing = find_object(handle, BACKING);
-    CHECK(descriptor && backing && type == POSIX_DESCRIPTOR && !flags, INVALID_VALUE);
-    if (!backing->is_exportable) {
+    const Multicast *multicast = find_object(handle, MULTICAST);
+    CHECK(descriptor && (backing || multicast) && type == POSIX_DESCRIPTOR && !flags, INVALID_VALUE);
+    if (!(backing ? backing->is_exportable : multicast->is_exportable)) {
         problem("memory is exported that was made without a type of handles");
         LEAVE(INVALID_VALUE);
     }
-    *descriptor = fcntl(backing->file, F_DUPFD_CLOEXEC, 0);
+    *descriptor = fcntl(backing ? backing->file : multicast->file, F_DUPFD_CLOEXEC, 0);
     LEAVE(*descriptor < 0 ? OUT_OF_MEMORY : OK);
 }
 
@@ -708,6 +749,21 @@ static int device_at(const char *bus_id) {
     return -1;
 }
 
+/* Maps what all processes know of a multicast object; takes the descriptor. */
+static CUresult new_multicast(Handle *handle, int file) {
+    Team *team = mmap(NULL, sizeof *team, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (team == MAP_FAILED) {
+        close(file);
+        return OUT_OF_MEMORY;
+    }
+    Multicast *multicast = calloc(1, sizeof *multicast);
+    *multicast = (Multicast){.team = team, .file = file, .refs = 1, .next = multicasts};
+    multicasts = multicast;
+    add_object(&multicast->object, MULTICAST);
+    *handle = multicast->object.handle;
+    return OK;
+}
+
 /* The descriptor stays the caller's. */
 API CUresult cuMemImportFromShareableHandle(Handle *handle, void *descriptor, int type) {
     ENTER();
@@ -715,9 +771,10 @@ API CUresult cuMemImportFromShareableHandle(Handle *handle, void *descriptor, in
     Label label = {0};
     CHECK(handle && type == POSIX_DESCRIPTOR && !fstat((int)(intptr_t)descriptor, &status), INVALID_VALUE);
     ssize_t got = pread((int)(intptr_t)descriptor, &label, sizeof label, status.st_size - (off_t)sizeof label);
-    CHECK(got == sizeof label && label.magic == BACKING_MAGIC, INVALID_VALUE);
+    CHECK(got == sizeof label && (label.magic == BACKING_MAGIC || label.magic == MULTICAST_MAGIC), INVALID_VALUE);
     int device = device_at(label.bus_id), file = fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 0);
     CHECK(file >= 0, OUT_OF_MEMORY);
+    if (label.magic == MULTICAST_MAGIC) LEAVE(new_multicast(handle, file));
     Backing *backing = calloc(1, sizeof *backing);
     *backing = (Backing){.device = device < 0 ? 0 : device, .file = file, .bytes = label.bytes, .is_imported = 1,
                          .is_unseen = device < 0};
@@ -768,13 +825,22 @@ static Context *nobody_on(int device) {
     return &nobody[device];
 }
 
+static int has_device(const Team *team, int device) {
+    for (int d = 0; d < team->added; d++) {
+        if (!strcmp(team->has[d], emu.device[device].bus_id)) return 1;
+    }
+    return 0;
+}
+
 /* Nothing lies at the addresses themselves. */
 static CUresult map_multicast(CUdeviceptr at, uint64_t bytes, uint64_t offset, Multicast *multicast) {
     const Reservation *reservation = reservation_of(at);
-    if (!reservation || at % GRANULARITY || offset || bytes != multicast->bytes || multicast->added < multicast->devices
+    const Team *team = multicast->team;
+    if (!reservation || at % GRANULARITY || offset || bytes != team->bytes || team->added < team->devices
         || bytes > reservation->bytes - (at - reservation->at) || is_mapped_within(at, bytes)) return INVALID_VALUE;
     int first = 0;
-    while (!multicast->has[first]) first++;
+    while (first < emu.devices && !has_device(team, first)) first++;
+    if (first == emu.devices) return INVALID_VALUE;
     Memory *memory = calloc(1, sizeof *memory);
     *memory = (Memory){.at = at, .bytes = bytes, .context = nobody_on(first), .place = ON_DEVICE, .id = next_id++,
                        .multicast = multicast};
@@ -796,7 +862,7 @@ API CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, Handle handle
     CHECK(mapped == (void *)at, OUT_OF_MEMORY);
     Memory *memory = calloc(1, sizeof *memory);
     *memory = (Memory){.at = at, .bytes = bytes, .context = nobody_on(backing->device), .place = ON_DEVICE,
-                       .id = next_id++, .backing = backing};
+                       .id = next_id++, .backing = backing, .backing_offset = offset};
     backing->refs++;
     add(memory);
     LEAVE(OK);
@@ -815,8 +881,9 @@ static int is_of_mappings(CUdeviceptr at, uint64_t bytes) {
 
 static int is_bound(CUdeviceptr at) {
     for (const Multicast *multicast = multicasts; multicast; multicast = multicast->next) {
-        for (const Binding *binding = multicast->bindings; binding; binding = binding->next) {
-            if (binding->at == at) return 1;
+        for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+            const Binding *binding = &multicast->team->bindings[b];
+            if (binding->process == getpid() && binding->at == at) return 1;
         }
     }
     return 0;
@@ -843,7 +910,7 @@ API CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const Access *access, 
         const Memory *memory = find(place);
         TRY(check_access(access, number, memory->backing && memory->backing->is_unseen ? -1 : memory->context->index));
         const Multicast *multicast = memory->multicast;
-        for (size_t a = 0; multicast && a < number; a++) CHECK(multicast->has[access[a].location.id], 401 /* ILLEGAL_STATE */);
+        for (size_t a = 0; multicast && a < number; a++) CHECK(has_device(multicast->team, access[a].location.id), 401 /* ILLEGAL_STATE */);
     }
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
         for (size_t a = 0; a < number; a++) find(place)->access[access[a].location.id] = (unsigned char)access[a].flags;
@@ -873,8 +940,10 @@ static CUresult check_multicast(const MulticastProperties *properties) {
     int most = 0;
     for (int d = 0; d < emu.devices; d++) most += emu.multicast && emu.device[d].major >= 9;
     if (!most) return NOT_SUPPORTED;
+    /* A process may see some of the devices alone. */
+    if (properties && properties->handle_types == POSIX_DESCRIPTOR) most = MOST_DEVICES;
     if (!properties || properties->devices < 1 || properties->devices > (unsigned)most || !properties->bytes
-        || properties->bytes % GRANULARITY || properties->flags) return INVALID_VALUE;
+        || properties->bytes % GRANULARITY || properties->handle_types & ~POSIX_DESCRIPTOR || properties->flags) return INVALID_VALUE;
     return OK;
 }
 
@@ -883,12 +952,25 @@ API CUresult cuMulticastCreate(Handle *handle, const MulticastProperties *proper
     TRY(check_multicast(properties));
     CHECK(handle, INVALID_VALUE);
     CHECK(emu.multicast == 1, SYSTEM_NOT_READY);
-    Multicast *multicast = calloc(1, sizeof *multicast);
-    *multicast = (Multicast){.devices = (int)properties->devices, .bytes = properties->bytes, .refs = 1, .next = multicasts};
-    multicasts = multicast;
-    add_object(&multicast->object, MULTICAST);
-    *handle = multicast->object.handle;
+    int file = new_file(&(Label){.magic = MULTICAST_MAGIC, .bytes = sizeof(Team)}, NULL);
+    CHECK(file >= 0, OUT_OF_MEMORY);
+    TRY(new_multicast(handle, file));
+    multicasts->is_exportable = properties->handle_types == POSIX_DESCRIPTOR;
+    Team *team = multicasts->team;
+    team->devices = (int)properties->devices;
+    team->bytes = properties->bytes;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&team->lock, &attributes);
     LEAVE(OK);
+}
+
+static CUresult add_device(Team *team, int device) {
+    if (has_device(team, device) || team->added == team->devices) return INVALID_VALUE;
+    snprintf(team->has[team->added++], sizeof team->has[0], "%s", emu.device[device].bus_id);
+    return OK;
 }
 
 API CUresult cuMulticastAddDevice(Handle handle, CUdevice device) {
@@ -897,60 +979,112 @@ API CUresult cuMulticastAddDevice(Handle handle, CUdevice device) {
     CHECK(multicast, INVALID_VALUE);
     CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
     CHECK(emu.device[device].major >= 9, NOT_SUPPORTED);
-    CHECK(!multicast->has[device] && multicast->added < multicast->devices, INVALID_VALUE);
-    multicast->has[device] = 1;
-    multicast->added++;
-    LEAVE(OK);
+    lock_team(multicast->team);
+    CUresult code = add_device(multicast->team, device);
+    pthread_mutex_unlock(&multicast->team->lock);
+    LEAVE(code);
+}
+
+/* The driver waits until all devices have been added, which would hide that a caller does not. */
+static CUresult bind(Team *team, uint64_t offset, const Memory *memory, uint64_t bytes) {
+    int device = memory->context->index;
+    if (!has_device(team, device) || team->added < team->devices) return INVALID_VALUE;
+    if (offset > team->bytes || bytes > team->bytes - offset) return INVALID_VALUE;
+    Binding *place = NULL;
+    for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+        Binding *other = &team->bindings[b];
+        if (!other->bytes) place = other;
+        else if (!strcmp(other->bus_id, emu.device[device].bus_id) && other->offset < offset + bytes
+                 && offset < other->offset + other->bytes) return INVALID_VALUE;
+    }
+    if (!place) return OUT_OF_MEMORY;
+    *place = (Binding){.offset = offset, .bytes = bytes, .id = ++team->next_id, .process = getpid(),
+                       .file = memory->backing->file, .file_offset = memory->backing_offset, .at = memory->at};
+    snprintf(place->bus_id, sizeof place->bus_id, "%s", emu.device[device].bus_id);
+    return OK;
 }
 
 API CUresult cuMulticastBindAddr(Handle handle, size_t offset, CUdeviceptr at, size_t bytes, unsigned long long flags) {
     ENTER();
     Multicast *multicast = find_object(handle, MULTICAST);
     const Memory *memory = find(at);
-    CHECK(multicast && memory && memory->backing && memory->at == at && !flags, INVALID_VALUE);
+    CHECK(multicast && memory && memory->backing && !memory->backing->is_imported && memory->at == at && !flags, INVALID_VALUE);
     CHECK(bytes && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0 && bytes <= memory->bytes, INVALID_VALUE);
-    CHECK(offset <= multicast->bytes && bytes <= multicast->bytes - offset, INVALID_VALUE);
-    int device = memory->context->index;
-    CHECK(multicast->has[device] && multicast->added == multicast->devices, INVALID_VALUE);
-    for (const Binding *other = multicast->bindings; other; other = other->next) {
-        CHECK(other->device != device || other->offset >= offset + bytes || offset >= other->offset + other->bytes, INVALID_VALUE);
+    lock_team(multicast->team);
+    CUresult code = bind(multicast->team, offset, memory, bytes);
+    pthread_mutex_unlock(&multicast->team->lock);
+    LEAVE(code);
+}
+
+static CUresult unbind(Team *team, int device, uint64_t offset, uint64_t bytes) {
+    for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+        Binding *found = &team->bindings[b];
+        if (found->process != getpid() || strcmp(found->bus_id, emu.device[device].bus_id) || found->offset != offset
+            || found->bytes != bytes) continue;
+        *found = (Binding){0};
+        return OK;
     }
-    Binding *binding = calloc(1, sizeof *binding);
-    *binding = (Binding){device, offset, bytes, at, multicast->bindings};
-    multicast->bindings = binding;
-    LEAVE(OK);
+    return INVALID_VALUE;
 }
 
 API CUresult cuMulticastUnbind(Handle handle, CUdevice device, size_t offset, size_t bytes) {
     ENTER();
     Multicast *multicast = find_object(handle, MULTICAST);
-    CHECK(multicast, INVALID_VALUE);
-    for (Binding **place = &multicast->bindings; *place; place = &(*place)->next) {
-        Binding *found = *place;
-        if (found->device != device || found->offset != offset || found->bytes != bytes) continue;
-        *place = found->next;
-        free(found);
-        LEAVE(OK);
+    CHECK(multicast && bytes, INVALID_VALUE);
+    CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
+    lock_team(multicast->team);
+    CUresult code = unbind(multicast->team, device, offset, bytes);
+    pthread_mutex_unlock(&multicast->team->lock);
+    LEAVE(code);
+}
+
+/* Where memory of another process is mapped here, which hardware would need no mapping for; 0 if that has ended. */
+static CUdeviceptr view_of(Multicast *multicast, const Binding *binding) {
+    for (const View *view = multicast->views; view; view = view->next) {
+        if (view->binding == binding->id) return view->at;
     }
-    LEAVE(INVALID_VALUE);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", binding->process, binding->file);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) return 0;
+    void *at = mmap(NULL, binding->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)binding->file_offset);
+    int device = device_at(binding->bus_id);
+    if (at == MAP_FAILED) {
+        close(file);
+        return 0;
+    }
+    Backing *backing = calloc(1, sizeof *backing);
+    *backing = (Backing){.device = device < 0 ? 0 : device, .file = file, .bytes = binding->bytes, .refs = 1, .is_imported = 1};
+    Memory *memory = calloc(1, sizeof *memory);
+    *memory = (Memory){.at = (CUdeviceptr)at, .bytes = binding->bytes, .context = nobody_on(backing->device), .place = ON_DEVICE,
+                       .id = next_id++, .backing = backing};
+    memset(memory->access, READ_WRITE, sizeof memory->access);
+    add(memory);
+    View *view = calloc(1, sizeof *view);
+    *view = (View){binding->id, memory->at, memory->bytes, multicast->views};
+    multicast->views = view;
+    return view->at;
 }
 
 int multicast_places(const Context *context, CUdeviceptr at, uint64_t bytes, CUdeviceptr *places, const char **why) {
     pthread_mutex_lock(&emu.lock);
     const Memory *memory = find(at);
+    Multicast *multicast = memory ? memory->multicast : NULL;
     int number = 0;
     *why = NULL;
-    if (!memory || !memory->multicast) *why = "is no multicast address";
+    if (!multicast) *why = "is no multicast address";
     else if (bytes > memory->bytes - (at - memory->at)) *why = "leaves its multicast object";
     else if (!accessible(context, memory)) *why = "is of a multicast object without access for this device";
-    for (int d = 0; d < emu.devices && !*why; d++) {
-        if (!memory->multicast->has[d]) continue;
+    if (multicast) lock_team(multicast->team);
+    for (int d = 0; !*why && d < multicast->team->added; d++) {
         uint64_t offset = at - memory->at;
-        const Binding *binding = memory->multicast->bindings;
-        while (binding && (binding->device != d || offset - binding->offset >= binding->bytes)) binding = binding->next;
-        if (binding) places[number++] = binding->at + (offset - binding->offset);
+        const Binding *binding = multicast->team->bindings, *end = binding + 2 * MOST_DEVICES;
+        while (binding < end && (strcmp(binding->bus_id, multicast->team->has[d]) || offset - binding->offset >= binding->bytes)) binding++;
+        CUdeviceptr place = binding == end ? 0 : binding->process == getpid() ? binding->at : view_of(multicast, binding);
+        if (place) places[number++] = place + (offset - binding->offset);
         else *why = "is not bound to memory of all devices";
     }
+    if (multicast) pthread_mutex_unlock(&multicast->team->lock);
     pthread_mutex_unlock(&emu.lock);
     return *why ? 0 : number;
 }
