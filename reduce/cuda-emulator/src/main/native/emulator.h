@@ -238,7 +238,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes, execs_destroyed_in_flight, faults, races, steps, lost_edges, deadlocks;
+        copied_bytes, execs_destroyed_in_flight, faults, multicast_accesses, races, steps, lost_edges, deadlocks;
 } Counters;
 
 extern Counters counters;

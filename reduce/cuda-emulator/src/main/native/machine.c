@@ -431,7 +431,7 @@ static int64_t count_of(const char *what) {
                  {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
                  {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races}, {"faults", &counters.faults},
                  {"lost edges", &counters.lost_edges}, {"deadlocks", &counters.deadlocks},
-                 {"steps", &counters.steps}};
+                 {"steps", &counters.steps}, {"multicast accesses", &counters.multicast_accesses}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs",
                                   "pools", "backings", "multicasts"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {

@@ -1085,6 +1085,7 @@ int multicast_places(const Context *context, CUdeviceptr at, uint64_t bytes, CUd
         else *why = "is not bound to memory of all devices";
     }
     if (multicast) pthread_mutex_unlock(&multicast->team->lock);
+    counters.multicast_accesses += !*why;
     pthread_mutex_unlock(&emu.lock);
     return *why ? 0 : number;
 }

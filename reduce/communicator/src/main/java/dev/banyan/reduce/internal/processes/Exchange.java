@@ -45,6 +45,11 @@ public final class Exchange implements AutoCloseable {
         }
     }
 
+    /** Returns the number of this process. */
+    public int process() {
+        return job.process();
+    }
+
     /**
      * Gives bytes to the others, waits for theirs, and returns when all have them.
      *

@@ -22,6 +22,7 @@ public final class JoinedPeers implements JobPeers {
     private final Exchange exchange;
     private final int[] places;
     private final String models;
+    private final boolean multicasts;
     private final long timeoutNanos;
     private final boolean triesPeers;
     private final boolean opensBuffers;
@@ -42,6 +43,7 @@ public final class JoinedPeers implements JobPeers {
         this.exchange = exchange;
         places = gpus.places();
         models = gpus.models();
+        multicasts = gpus.multicasts();
         this.timeoutNanos = timeoutNanos;
         this.triesPeers = triesPeers;
         this.opensBuffers = opensBuffers;
@@ -55,7 +57,7 @@ public final class JoinedPeers implements JobPeers {
     @Override
     public ProgramPieces pieces(
             Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
-        SharedPieces pieces = new SharedPieces(ranks, lanes, viewers, exchange, this::processOf);
+        SharedPieces pieces = new SharedPieces(ranks, lanes, viewers, exchange, this::processOf, multicasts);
         if (triesPeers) {
             new JobTrial(ranks, pieces, exchange, timeoutNanos).run();
         }

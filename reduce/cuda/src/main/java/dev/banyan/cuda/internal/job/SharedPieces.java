@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.job;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.MappedMemory;
+import dev.banyan.cuda.internal.driver.MulticastMemory;
 import dev.banyan.cuda.internal.memory.CopyLane;
 import dev.banyan.cuda.internal.memory.OwnPieces;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 import jcuda.driver.CUstream;
@@ -49,28 +51,34 @@ final class SharedPieces implements ProgramPieces {
     private final OwnPieces own;
     private final Exchange exchange;
     private final IntUnaryOperator processOf;
+    private final List<MulticastMemory> objects = new ArrayList<>();
     private final List<Piece> pieces = new ArrayList<>();
     /** The memory of the piece that this process added last. */
     private @Nullable MappedMemory added;
     /** The number of pieces that are shared. */
     private int shared;
 
+    private boolean multicasts;
+
     /**
      * @param lanes copies to each device
      * @param viewers the devices of this process that may touch a device's memory
      * @param exchange of the processes
      * @param processOf returns the process of a place
+     * @param multicasts whether all devices can have multicast addresses together
      */
     SharedPieces(
             Ranks ranks,
             Map<CudaDevice, CopyLane> lanes,
             Function<CudaDevice, List<CudaDevice>> viewers,
             Exchange exchange,
-            IntUnaryOperator processOf) {
+            IntUnaryOperator processOf,
+            boolean multicasts) {
         this.ranks = ranks;
         this.viewers = viewers;
         this.exchange = exchange;
         this.processOf = processOf;
+        this.multicasts = multicasts;
         own = new OwnPieces(ranks, lanes, this::allocate);
     }
 
@@ -159,12 +167,40 @@ final class SharedPieces implements ProgramPieces {
     }
 
     @Override
+    public synchronized boolean multicasts() {
+        return multicasts;
+    }
+
+    /** {@inheritDoc} Waits for the others. After a failure nobody tries that again. */
+    @Override
+    public synchronized long multicast(List<Integer> ofPlaces, String what) {
+        if (!multicasts) {
+            return 0;
+        }
+        List<Piece> here = ofPlaces.stream()
+                .map(pieces::get)
+                .filter(piece -> piece.own >= 0)
+                .toList();
+        Optional<MulticastMemory> made = JobMulticast.make(
+                exchange,
+                what,
+                ofPlaces.size(),
+                here.stream().map(piece -> ranks.at(piece.place)).toList(),
+                here.stream().map(piece -> Objects.requireNonNull(piece.memory)).toList());
+        made.ifPresent(objects::add);
+        multicasts = made.isPresent();
+        return made.map(MulticastMemory::address).orElse(0L);
+    }
+
+    @Override
     public void clearLines(Function<CudaDevice, CUstream> streams) {
         own.clearLines(streams);
     }
 
     /** Gives back the memory of other processes; nothing runs. */
     synchronized void closeOthers() {
+        objects.forEach(object -> Cuda.check(object.free(), "freeing multicast addresses"));
+        objects.clear();
         for (Piece piece : pieces) {
             if (piece.own < 0 && piece.memory != null) {
                 Cuda.check(piece.memory.free(), "unmapping the memory of " + ranks.ranksOf(piece.place));

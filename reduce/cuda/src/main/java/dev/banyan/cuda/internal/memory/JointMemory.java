@@ -37,6 +37,8 @@ public final class JointMemory {
     private final List<Integer> tables;
     /** Pieces of the ranks of this process, by address. */
     private final TreeMap<Long, Part> parts = new TreeMap<>();
+    /** The multicast addresses of pieces that were added together, 0 where there are none. */
+    private final List<Long> multicasts = new ArrayList<>();
     /** The addresses of the pieces that the ranks of this process got last. */
     private List<Long> last = List.of();
 
@@ -88,7 +90,9 @@ public final class JointMemory {
         List<Integer> added = IntStream.range(0, ranks.size())
                 .mapToObj(rank -> pieces.add(ranks.place(rank), bytes, false))
                 .toList();
-        pieces.share("allocating buffers of " + bytes + " bytes together");
+        String what = "allocating buffers of " + bytes + " bytes together";
+        pieces.share(what);
+        multicasts.add(pieces.multicast(added, what));
         lanes.forEach((device, lane) -> lane.write(
                 table(device) + (long) Long.BYTES * pieceCount,
                 MemorySegment.ofArray(added.stream()
@@ -109,6 +113,17 @@ public final class JointMemory {
     public long table(CudaDevice device) {
         int rank = ranks.first() + ranks.held().indexOf(device);
         return pieces.address(tables.get(ranks.place(rank)), device);
+    }
+
+    /** Returns whether kernels may get multicast addresses, in all processes alike. */
+    public boolean multicasts() {
+        return pieces.multicasts();
+    }
+
+    /** Returns the multicast address of what has a handle, or 0 if there is none. */
+    public synchronized long multicast(long handle) {
+        long address = multicasts.get((int) (handle >> OFFSET_BITS) / ranks.size());
+        return address == 0 ? 0 : address + (handle & (1L << OFFSET_BITS) - 1);
     }
 
     /** Returns the handle of bytes of a rank of this process, or -1 if they are other memory. */

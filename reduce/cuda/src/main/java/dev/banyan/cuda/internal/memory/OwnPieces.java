@@ -67,6 +67,16 @@ public final class OwnPieces implements ProgramPieces {
     }
 
     @Override
+    public boolean multicasts() {
+        return false;
+    }
+
+    @Override
+    public long multicast(List<Integer> ofPlaces, String what) {
+        return 0;
+    }
+
+    @Override
     public synchronized void clearLines(Function<CudaDevice, CUstream> streams) {
         for (Piece piece : pieces) {
             if (piece.lines()) {
