@@ -35,6 +35,9 @@ import java.util.stream.Stream;
 final class JoinedGpuProgram {
     private static final int LONGER_THAN_LINES = 1 << 17;
     private static final Duration TIMEOUT = Duration.ofHours(1);
+    private static final long[] SHORT = {1, 3, 257, 4099, 70_001};
+    /** Programs take up to 64 KiB in lines; a word, an element or a byte more. */
+    private static final long[] LONG = {16_388, 70_001, 65_537};
 
     private JoinedGpuProgram() {}
 
@@ -68,8 +71,11 @@ final class JoinedGpuProgram {
         long before = left(emulator);
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
             switch (words.get(0)) {
-                case "compare" -> compare(ranked, config, joined, times, 19, false);
+                case "compare" ->
+                    compare(ranked, config, joined, times, new HostComparison(new SplittableRandom(19)), SHORT);
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
+                case "multicast" -> multicast(ranked, config, joined, times, emulator);
+                case "allocate" -> allocate(joined, times, out);
                 case "exchanged-sum" ->
                     sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
                 case "reproducible" -> reproducible(ranked, config, joined, emulator);
@@ -78,7 +84,12 @@ final class JoinedGpuProgram {
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
-                default -> throw new IllegalArgumentException(words.get(0));
+                default -> {
+                    if (joined.firstRank() != 0) {
+                        emulator.tell("fail " + words.get(0) + " " + times + " 801");
+                    }
+                    multicast(ranked, config, joined, 0, emulator);
+                }
             }
             end = "done";
         } catch (RuntimeException | AssertionError e) {
@@ -109,11 +120,48 @@ final class JoinedGpuProgram {
 
     /** Compares as many kinds of calls, in buffers that all processes allocate together, with races in mind. */
     private static void exchange(Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
-        long before = emulator.count("kernels banyan_exchange");
-        compare(machine, config, joined, step, 23, true);
-        assertThat(emulator.count("kernels banyan_exchange")).isGreaterThan(before);
+        long before = exchanges(emulator);
+        HostComparison comparison = new HostComparison(new SplittableRandom(23));
+        compare(machine, config, joined, step, comparison.together(), LONG);
+        assertThat(exchanges(emulator)).isGreaterThan(before);
         assertThat(emulator.count("races")).isZero();
         assertThat(emulator.problems()).isEmpty();
+    }
+
+    private static long exchanges(CudaEmulator emulator) {
+        return emulator.count("kernels banyan_exchange") + emulator.count("kernels banyan_multicast");
+    }
+
+    /**
+     * Compares as many kinds of calls in buffers that the switch reaches by one address, and some that it does not.
+     *
+     * @param step 0 for one call that does without the switch
+     */
+    private static void multicast(Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
+        HostComparison exact = HostComparison.exact(new SplittableRandom(31));
+        long before = emulator.count("multicast accesses");
+        try (Communicator host = Communicator.onHost(machine, config)) {
+            // A rest behind the last 16 bytes.
+            exact.alike().compare(host, joined, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 20_001, 0);
+            long accesses = emulator.count("multicast accesses") - before;
+            assertThat(accesses > 0).isEqualTo(step > 0);
+            exact.together().compare(host, joined, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 20_001, 0);
+            exact.alike().compare(host, joined, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 20_001, 4);
+            assertThat(emulator.count("multicast accesses")).isEqualTo(before + accesses);
+        }
+        if (step > 0) {
+            compare(machine, config, joined, step, exact.alike(), LONG);
+        }
+        assertThat(emulator.count("races")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** Allocates memory with multicast addresses together again and again. */
+    private static void allocate(Communicator joined, int times, PrintStream out) {
+        for (int call = 1; call <= times; call++) {
+            List<MemorySegment> _ = joined.allocateAll(2 << 20);
+            out.println("call " + call);
+        }
     }
 
     /** Compares reproducible sums in one pass. */
@@ -131,11 +179,7 @@ final class JoinedGpuProgram {
 
     /** Compares every {@code step}-th kind of call with the host backend. */
     private static void compare(
-            Machine machine, Config config, Communicator joined, int step, int seed, boolean together) {
-        HostComparison apart = new HostComparison(new SplittableRandom(seed));
-        HostComparison comparison = together ? apart.together() : apart;
-        // Programs take up to 64 KiB in lines; a word, an element or a byte more.
-        long[] counts = together ? new long[] {16_388, 70_001, 65_537} : new long[] {1, 3, 257, 4099, 70_001};
+            Machine machine, Config config, Communicator joined, int step, HostComparison comparison, long[] counts) {
         int kind = 0;
         int calls = 0;
         try (Communicator host = Communicator.onHost(machine, config)) {
@@ -145,7 +189,7 @@ final class JoinedGpuProgram {
                         for (boolean inPlace : new boolean[] {true, false}) {
                             if (kind++ % step == 0 && (op != ReduceOp.AVG || type.isFloating())) {
                                 long count = counts[calls++ % counts.length];
-                                long shift = together && calls % 2 == 0 ? type.bytes() : 0;
+                                long shift = counts == LONG && calls % 2 == 0 ? type.bytes() : 0;
                                 // Twice, so that slots and flags are used again.
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, shift);
