@@ -26,8 +26,7 @@ final class MulticastPieces implements ProgramPieces {
 
     private @Nullable MappedMemory last;
 
-    MulticastPieces(
-            Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
+    MulticastPieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
         this.ranks = ranks;
         own = new OwnPieces(ranks, lanes, (device, bytes) -> {
             MappedMemory made = MappedMemory.of(device, bytes, viewers.apply(device));

@@ -230,8 +230,7 @@ class MulticastTest {
             boolean inPlace,
             long count,
             long shift) {
-        comparison.compare(
-                gpus.host(), gpus.cuda(), collective, DataType.F32, ReduceOp.SUM, inPlace, count, shift);
+        comparison.compare(gpus.host(), gpus.cuda(), collective, DataType.F32, ReduceOp.SUM, inPlace, count, shift);
     }
 
     private long accesses() {

@@ -33,9 +33,7 @@ final class PeersOfOneProcess implements JobPeers {
     @Override
     public ProgramPieces pieces(
             Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
-        return multicasts
-                ? new MulticastPieces(ranks, lanes, viewers)
-                : ALONE.pieces(ranks, lanes, viewers);
+        return multicasts ? new MulticastPieces(ranks, lanes, viewers) : ALONE.pieces(ranks, lanes, viewers);
     }
 
     @Override

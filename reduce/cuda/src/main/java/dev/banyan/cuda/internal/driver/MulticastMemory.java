@@ -138,8 +138,7 @@ public final class MulticastMemory {
     /** Returns the same for a device of a process. */
     public static boolean isSupported(CUdevice device) {
         int[] supported = new int[1];
-        return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device)
-                        == CUresult.CUDA_SUCCESS
+        return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device) == CUresult.CUDA_SUCCESS
                 && supported[0] != 0;
     }
 

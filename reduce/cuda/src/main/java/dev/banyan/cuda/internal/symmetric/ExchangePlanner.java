@@ -86,7 +86,8 @@ public final class ExchangePlanner {
         int divisor = mean ? ranks.size() : 1;
         List<LaunchPlan> plans = new ArrayList<>();
         boolean isJoint = joint != null;
-        if ((multicasts || (joint != null && joint.multicasts())) && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
+        if ((multicasts || (joint != null && joint.multicasts()))
+                && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
             ExchangeShares inSwitch = new ExchangeShares(exchange, divisor, type.bytes(), true, combines, isJoint);
             if (!inSwitch.multicast().isEmpty()) {

@@ -85,9 +85,7 @@ final class ExchangeShares {
                 List.of(combined ? multicast(sources.getFirst()) : place(sources.getFirst(), 0)),
                 List.of(toAll ? multicast(targets.getFirst()) : place(targets.getFirst(), 0)),
                 divisor,
-                alike
-                        + (combined ? ExchangeTable.Share.COMBINED : 0)
-                        + (toAll ? ExchangeTable.Share.TO_ALL : 0),
+                alike + (combined ? ExchangeTable.Share.COMBINED : 0) + (toAll ? ExchangeTable.Share.TO_ALL : 0),
                 whole / elementBytes));
         if (whole < share.bytes()) {
             shares.add(share(sources, targets, alike, whole, share.bytes() - whole));
