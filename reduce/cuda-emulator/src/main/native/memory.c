@@ -43,7 +43,7 @@ typedef struct {
     CUdeviceptr at; /* where that process has it */
 } Binding;
 
-/* What all processes know of a multicast object; without bytes a binding is free. */
+/* State of a multicast object that all processes share; without bytes a binding is free. */
 typedef struct {
     pthread_mutex_t lock;
     uint64_t bytes, next_id;
@@ -52,7 +52,7 @@ typedef struct {
     Binding bindings[2 * MOST_DEVICES];
 } Team;
 
-/* Where memory of another process, which a binding names, is mapped here. */
+/* A mapping of memory of another process, which a binding names. */
 typedef struct View {
     uint64_t binding;
     CUdeviceptr at;
@@ -662,7 +662,7 @@ API CUresult cuMemGetAllocationGranularity(size_t *bytes, const Properties *prop
     LEAVE(OK);
 }
 
-/* What the file of memory ends with, by which other processes know it. */
+/* The end of a file of memory, by which other processes know it. */
 typedef struct {
     uint64_t magic, bytes;
     char bus_id[32];
@@ -1038,7 +1038,7 @@ API CUresult cuMulticastUnbind(Handle handle, CUdevice device, size_t offset, si
     LEAVE(code);
 }
 
-/* Where memory of another process is mapped here, which hardware would need no mapping for; 0 if that has ended. */
+/* Maps memory of another process once, which hardware need not; returns 0 if that has ended. */
 static CUdeviceptr view_of(Multicast *multicast, const Binding *binding) {
     for (const View *view = multicast->views; view; view = view->next) {
         if (view->binding == binding->id) return view->at;

@@ -56,7 +56,7 @@ record ExchangePlan(
         return new Addresses(in, out);
     }
 
-    /** Returns handles, and behind them multicast addresses, of which the kernel finds out whether they can be taken. */
+    /** Returns handles, and behind them multicast addresses, which the kernel takes if it finds all buffers alike. */
     private @Nullable Addresses handles(JointMemory memory, long[] inputs, long[] outputs) {
         int ranks = inputs.length;
         int length = multicast.isEmpty() ? ranks : ranks + 1;

@@ -23,8 +23,8 @@ import java.util.List;
  *
  * <p>Where other processes hold ranks, the kernel gets the handles of its ranks' buffers. Each rank sends those of its
  * input and its output to all with its first flag, {@link #HANDLES} bytes behind it, and finds the addresses of others'
- * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}. If the handles of all ranks differ by the
- * rank's number alone, the switch takes part, else it does not: all ranks see the same handles.
+ * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}. All ranks see the same handles. If these
+ * differ by the rank's number alone, the switch takes part, else it does not.
  *
  * @param flags address of each rank's flags
  * @param joint address of the table for handles, or 0 if the kernel gets the addresses of all buffers
