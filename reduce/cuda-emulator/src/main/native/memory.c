@@ -63,7 +63,7 @@ typedef struct View {
 typedef struct Multicast {
     Object object;
     Team *team;
-    int file, is_exportable;
+    int file, is_exportable; /* or imported */
     View *views;
     int refs; /* its handle and its mappings */
     struct Multicast *next;
@@ -750,14 +750,14 @@ static int device_at(const char *bus_id) {
 }
 
 /* Maps what all processes know of a multicast object; takes the descriptor. */
-static CUresult new_multicast(Handle *handle, int file) {
+static CUresult new_multicast(Handle *handle, int file, int is_exportable) {
     Team *team = mmap(NULL, sizeof *team, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (team == MAP_FAILED) {
         close(file);
         return OUT_OF_MEMORY;
     }
     Multicast *multicast = calloc(1, sizeof *multicast);
-    *multicast = (Multicast){.team = team, .file = file, .refs = 1, .next = multicasts};
+    *multicast = (Multicast){.team = team, .file = file, .is_exportable = is_exportable, .refs = 1, .next = multicasts};
     multicasts = multicast;
     add_object(&multicast->object, MULTICAST);
     *handle = multicast->object.handle;
@@ -774,7 +774,7 @@ API CUresult cuMemImportFromShareableHandle(Handle *handle, void *descriptor, in
     CHECK(got == sizeof label && (label.magic == BACKING_MAGIC || label.magic == MULTICAST_MAGIC), INVALID_VALUE);
     int device = device_at(label.bus_id), file = fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 0);
     CHECK(file >= 0, OUT_OF_MEMORY);
-    if (label.magic == MULTICAST_MAGIC) LEAVE(new_multicast(handle, file));
+    if (label.magic == MULTICAST_MAGIC) LEAVE(new_multicast(handle, file, 1));
     Backing *backing = calloc(1, sizeof *backing);
     *backing = (Backing){.device = device < 0 ? 0 : device, .file = file, .bytes = label.bytes, .is_imported = 1,
                          .is_unseen = device < 0};
@@ -954,8 +954,7 @@ API CUresult cuMulticastCreate(Handle *handle, const MulticastProperties *proper
     CHECK(emu.multicast == 1, SYSTEM_NOT_READY);
     int file = new_file(&(Label){.magic = MULTICAST_MAGIC, .bytes = sizeof(Team)}, NULL);
     CHECK(file >= 0, OUT_OF_MEMORY);
-    TRY(new_multicast(handle, file));
-    multicasts->is_exportable = properties->handle_types == POSIX_DESCRIPTOR;
+    TRY(new_multicast(handle, file, properties->handle_types == POSIX_DESCRIPTOR));
     Team *team = multicasts->team;
     team->devices = (int)properties->devices;
     team->bytes = properties->bytes;
@@ -1010,6 +1009,8 @@ API CUresult cuMulticastBindAddr(Handle handle, size_t offset, CUdeviceptr at, s
     const Memory *memory = find(at);
     CHECK(multicast && memory && memory->backing && !memory->backing->is_imported && memory->at == at && !flags, INVALID_VALUE);
     CHECK(bytes && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0 && bytes <= memory->bytes, INVALID_VALUE);
+    /* What processes share is bound to memory that they could share. */
+    CHECK(memory->backing->is_exportable || !multicast->is_exportable, INVALID_VALUE);
     lock_team(multicast->team);
     CUresult code = bind(multicast->team, offset, memory, bytes);
     pthread_mutex_unlock(&multicast->team->lock);

@@ -120,6 +120,44 @@ class EmulatedDescriptorsTest {
         assertThat(emulator.problems()).isEmpty();
     }
 
+    /** The second handle is as another process has it, which sees what the first one does. */
+    @Test
+    void multicastObjectsAreShared() throws Throwable {
+        emulator.tell("capability all 9 0", "multicast on");
+        MemorySegment properties = arena.allocateFrom(ValueLayout.JAVA_LONG, 2, GRANULE, DESCRIPTOR, 0);
+        ok(call("cuMulticastCreate", number, properties));
+        long made = number.get(ValueLayout.JAVA_LONG, 0);
+        ok(call("cuMemExportToShareableHandle", number, made, DESCRIPTOR, 0L));
+        int descriptor = number.get(ValueLayout.JAVA_INT, 0);
+        ok(call("cuMemImportFromShareableHandle", number, (long) descriptor, DESCRIPTOR));
+        long imported = number.get(ValueLayout.JAVA_LONG, 0);
+        close(descriptor);
+        long memory = create(DESCRIPTOR);
+        long here = map(memory);
+        ok(call("cuMemRelease", memory));
+        ok(call("cuMulticastAddDevice", made, 0));
+        assertThat(call("cuMulticastAddDevice", imported, 0)).as("twice").isEqualTo(INVALID);
+        assertThat(call("cuMulticastBindAddr", imported, 0L, here, GRANULE, 0L))
+                .as("before all devices were added")
+                .isEqualTo(INVALID);
+        ok(call("cuMulticastAddDevice", imported, 1));
+        long unshareable = create(0);
+        long there = map(unshareable);
+        ok(call("cuMemRelease", unshareable));
+        assertThat(call("cuMulticastBindAddr", imported, 0L, there, GRANULE, 0L))
+                .as("memory that is not shareable")
+                .isEqualTo(INVALID);
+        ok(call("cuMulticastBindAddr", imported, 0L, here, GRANULE, 0L));
+        assertThat(call("cuMulticastBindAddr", made, 0L, here, GRANULE, 0L)).isEqualTo(INVALID);
+        ok(call("cuMulticastUnbind", imported, 0, 0L, GRANULE));
+        ok(call("cuMemRelease", made));
+        ok(call("cuMemRelease", imported));
+        unmap(here);
+        unmap(there);
+        assertThat(emulator.count("multicasts")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
     @Test
     void memoryWithoutATypeOfHandlesIsNotExported() {
         long made = create(0);

@@ -38,23 +38,32 @@ public final class MulticastMemory {
         undoing.push(() -> DriverCalls.call("cuMemRelease", handle));
     }
 
-    /** Makes addresses; none, with a warning, where the driver refuses that. */
-    public static Optional<MulticastMemory> of(List<CudaDevice> devices, List<MappedMemory> parts) {
-        @Nullable MulticastMemory made = null;
+    /**
+     * Makes addresses for devices of one process.
+     *
+     * @param devices all devices
+     * @param parts memory of each device, of one length
+     * @throws CudaException if the driver refuses that
+     */
+    public static MulticastMemory joining(List<CudaDevice> devices, List<MappedMemory> parts) {
+        MulticastMemory made = create(devices.size(), parts.getFirst().bytes(), 0);
         try {
-            made = create(devices.size(), parts.getFirst().bytes(), 0);
             devices.forEach(made::add);
             made.map(devices, parts);
-            return Optional.of(made);
+            return made;
         } catch (Throwable e) {
-            if (made != null) {
-                int _ = made.free();
-            }
-            if (e instanceof CudaException) {
-                warn(e.getMessage());
-                return Optional.empty();
-            }
+            int _ = made.free();
             throw e;
+        }
+    }
+
+    /** Makes addresses; none, with a warning, where the driver refuses that. */
+    public static Optional<MulticastMemory> of(List<CudaDevice> devices, List<MappedMemory> parts) {
+        try {
+            return Optional.of(joining(devices, parts));
+        } catch (CudaException e) {
+            warn(e.getMessage());
+            return Optional.empty();
         }
     }
 
