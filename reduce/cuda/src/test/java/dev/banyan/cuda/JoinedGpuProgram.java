@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -197,7 +198,7 @@ final class JoinedGpuProgram {
                         for (boolean inPlace : new boolean[] {true, false}) {
                             if (kind++ % step == 0 && (op != ReduceOp.AVG || type.isFloating())) {
                                 long count = counts[calls++ % counts.length];
-                                long shift = counts == LONG && calls % 2 == 0 ? type.bytes() : 0;
+                                long shift = Arrays.equals(counts, LONG) && calls % 2 == 0 ? type.bytes() : 0;
                                 // Twice, so that slots and flags are used again.
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, shift);

@@ -102,12 +102,11 @@ class JoinedGpusTest {
                 2,
                 SWITCH,
                 new Case("multicast", "0,1;2", "packing", 97),
-                new Case("cuMulticastAddDevice", "0;1", "packing", 1),
                 new Case("cuMulticastBindAddr", "0;1", "packing", 1),
                 // The third mapping, behind those of the memory of both.
                 new Case("cuMemMap", "0;1", "packing", 3));
         for (TestProcess process : two) {
-            assertThat(ends(process)).hasSize(4).containsOnly("done");
+            assertThat(ends(process)).hasSize(3).containsOnly("done");
         }
     }
 
