@@ -1009,7 +1009,7 @@ API CUresult cuMulticastBindAddr(Handle handle, size_t offset, CUdeviceptr at, s
     const Memory *memory = find(at);
     CHECK(multicast && memory && memory->backing && !memory->backing->is_imported && memory->at == at && !flags, INVALID_VALUE);
     CHECK(bytes && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0 && bytes <= memory->bytes, INVALID_VALUE);
-    /* What processes share is bound to memory that they could share. */
+    /* An object of several processes takes memory alone that could be exported, too. */
     CHECK(memory->backing->is_exportable || !multicast->is_exportable, INVALID_VALUE);
     lock_team(multicast->team);
     CUresult code = bind(multicast->team, offset, memory, bytes);
