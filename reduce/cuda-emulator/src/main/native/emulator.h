@@ -31,7 +31,7 @@ typedef void (*HostFunction)(void *);
 
 enum {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
-    INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, ALREADY_MAPPED = 208, NO_BINARY_FOR_GPU = 209,
+    INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209,
     PEER_ACCESS_UNSUPPORTED = 217, INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222, INVALID_HANDLE = 400,
     NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701,
     LAUNCH_TIMEOUT = 702, PEER_ACCESS_ALREADY_ENABLED = 704,
@@ -238,7 +238,7 @@ extern Emulator emu;
 /* What has been counted since the last reset. */
 typedef struct {
     int64_t copies, fills, kernels, hosts, graph_launches, peer_copies, staged_copies, problems, unsupported, abandoned,
-        copied_bytes, execs_destroyed_in_flight, faults, races, steps, lost_edges, deadlocks;
+        copied_bytes, execs_destroyed_in_flight, faults, multicast_accesses, races, steps, lost_edges, deadlocks;
 } Counters;
 
 extern Counters counters;

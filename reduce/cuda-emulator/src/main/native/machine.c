@@ -431,7 +431,7 @@ static int64_t count_of(const char *what) {
                  {"unsupported", &counters.unsupported}, {"abandoned", &counters.abandoned},
                  {"execs destroyed in flight", &counters.execs_destroyed_in_flight}, {"races", &counters.races}, {"faults", &counters.faults},
                  {"lost edges", &counters.lost_edges}, {"deadlocks", &counters.deadlocks},
-                 {"steps", &counters.steps}};
+                 {"steps", &counters.steps}, {"multicast accesses", &counters.multicast_accesses}};
     static const char *kinds[] = {"", "contexts", "streams", "events", "modules", "functions", "graphs", "nodes", "execs",
                                   "pools", "backings", "multicasts"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
@@ -665,6 +665,7 @@ static int attribute(const Device *device, int which) {
         case 91: return 1; /* registered host memory has the same address */
         case 95: return 1; /* cooperative launches */
         case 102: return 1; /* mapped memory */
+        case 103: return 1; /* descriptors of it */
         case 97: return most_shared_bytes(device); /* of a block that opts in */
         case 106: return whole_room(device).blocks;
         case 115: return 1; /* memory pools */

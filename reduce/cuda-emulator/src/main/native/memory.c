@@ -4,13 +4,14 @@
  */
 #include "emulator.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { GUARD_BYTES = 512, POISON = 0xFF, GUARD = 0xA5, HOST_MAPPED = 2, READ_WRITE = 3, GRANULARITY = 2 << 20 };
-/* Memory of this length begins and ends with a page, so that other processes can map it. */
-enum { EXPORTABLE = 1 << 20, PAGE = 4096, LAZY_PEER_ACCESS = 1 };
+enum { POSIX_DESCRIPTOR = 1 }; /* CUmemAllocationHandleType */
 
 typedef enum { ON_DEVICE, ON_HOST, REGISTERED } Place;
 
@@ -22,28 +23,48 @@ typedef struct {
     unsigned char access[MOST_DEVICES]; /* flags of CUmemAccess_flags */
 } Pool;
 
-/* An allocation of cuMemCreate, which is a file in memory. */
+/* An allocation of cuMemCreate, which is a file in memory, or of another process, whose descriptor was imported. */
 typedef struct {
     Object object;
     int device, file;
     uint64_t bytes;
-    int refs; /* its handle and its mappings */
+    int handles; /* how often cuMemRelease must be called */
+    int refs; /* its handles, taken together, and its mappings */
+    int is_exportable; /* made with the type of handles that are descriptors */
+    int is_imported, is_unseen; /* is_unseen where this process does not see its device */
 } Backing;
 
-/* Memory of a device that a multicast object has at an offset, by the address where it is mapped. */
-typedef struct Binding {
-    int device;
-    uint64_t offset, bytes;
-    CUdeviceptr at;
-    struct Binding *next;
+/* Memory of a device that a multicast object has at an offset, in the file of a process. */
+typedef struct {
+    char bus_id[32];
+    uint64_t offset, bytes, id;
+    int32_t process, file;
+    uint64_t file_offset;
+    CUdeviceptr at; /* where that process has it */
 } Binding;
+
+/* State of a multicast object that all processes share; without bytes a binding is free. */
+typedef struct {
+    pthread_mutex_t lock;
+    uint64_t bytes, next_id;
+    int devices, added; /* that it is for, that were added */
+    char has[MOST_DEVICES][32]; /* bus ids */
+    Binding bindings[2 * MOST_DEVICES];
+} Team;
+
+/* A mapping of memory of another process, which a binding names. */
+typedef struct View {
+    uint64_t binding;
+    CUdeviceptr at;
+    uint64_t bytes;
+    struct View *next;
+} View;
 
 typedef struct Multicast {
     Object object;
-    int devices, added; /* that it is for, that were added */
-    unsigned char has[MOST_DEVICES];
-    uint64_t bytes;
-    Binding *bindings;
+    Team *team;
+    int file, is_exportable; /* or imported */
+    View *views;
     int refs; /* its handle and its mappings */
     struct Multicast *next;
 } Multicast;
@@ -63,12 +84,9 @@ typedef struct {
     Shadows *shadows; /* of its bytes, while a seed interleaves what runs */
     Pool *pool; /* that it is of, or NULL */
     Backing *backing; /* that is mapped here, or NULL */
+    uint64_t backing_offset;
     Multicast *multicast; /* that is mapped here, or NULL */
-    unsigned char access[MOST_DEVICES]; /* of a mapping, or of memory of another process */
-    int exported; /* the file that other processes map, or 0 */
-    void *imported; /* where memory of another process is mapped with its guard zones, or NULL */
-    uint64_t imported_bytes, imported_id;
-    int imported_from; /* the process */
+    unsigned char access[MOST_DEVICES]; /* of a mapping */
     int ended; /* its context has; to be discarded when it is no longer busy */
 } Memory;
 
@@ -138,12 +156,18 @@ static void drop_pool(Pool *pool) {
 
 static void drop_backing(Backing *backing) {
     if (--backing->refs) return;
-    emu.device[backing->device].used -= backing->bytes;
+    if (!backing->is_imported) emu.device[backing->device].used -= backing->bytes;
     close(backing->file);
     free(backing);
 }
 
 void free_backing(Object *object) { drop_backing((Backing *)object); }
+
+static void discard(Memory *memory);
+
+static void lock_team(Team *team) {
+    if (pthread_mutex_lock(&team->lock) == EOWNERDEAD) pthread_mutex_consistent(&team->lock);
+}
 
 static void drop_multicast(Multicast *multicast) {
     if (--multicast->refs) return;
@@ -152,22 +176,26 @@ static void drop_multicast(Multicast *multicast) {
         *place = multicast->next;
         break;
     }
-    while (multicast->bindings) {
-        Binding *binding = multicast->bindings;
-        multicast->bindings = binding->next;
-        free(binding);
+    lock_team(multicast->team);
+    for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+        Binding *binding = &multicast->team->bindings[b];
+        if (binding->process == getpid()) *binding = (Binding){0};
     }
+    pthread_mutex_unlock(&multicast->team->lock);
+    while (multicast->views) {
+        View *view = multicast->views;
+        multicast->views = view->next;
+        Memory *memory = find(view->at);
+        if (memory) discard(memory); /* not at a reset */
+        munmap((void *)view->at, view->bytes);
+        free(view);
+    }
+    munmap(multicast->team, sizeof(Team));
+    close(multicast->file);
     free(multicast);
 }
 
 void free_multicast(Object *object) { drop_multicast((Multicast *)object); }
-
-/* Gives an allocation that others may have mapped pages of its own, as free expects. */
-static void take_back(const Memory *memory) {
-    void *at = memory->raw;
-    if (mmap(at, memory->raw_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at) abort();
-    close(memory->exported);
-}
 
 static void discard(Memory *memory) {
     check_guard(memory);
@@ -179,14 +207,11 @@ static void discard(Memory *memory) {
         drop_backing(memory->backing);
     } else if (memory->multicast) {
         drop_multicast(memory->multicast);
-    } else if (memory->imported) {
-        munmap(memory->imported, memory->imported_bytes);
     } else if (memory->place == ON_DEVICE) {
         memory->context->device->used -= memory->bytes;
     }
     drop_pool(memory->pool);
     free_shadows(memory->shadows);
-    if (memory->exported) take_back(memory);
     free(memory->raw);
     free(memory);
 }
@@ -194,6 +219,7 @@ static void discard(Memory *memory) {
 /* Memory that nobody freed; of all contexts if it is NULL, which ends the emulator's life and blames no one. */
 void release_memory(Context *context) {
     for (int m = count - 1; m >= 0; m--) {
+        if (m >= count) continue; /* views went with their multicast object */
         Memory *memory = memories[m];
         if (context && memory->context != context) continue;
         if (context && !memory->ended) counters.abandoned++;
@@ -238,9 +264,8 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
         device->used += bytes;
     }
     Memory *memory = calloc(1, sizeof *memory);
-    uint64_t alignment = bytes < EXPORTABLE ? 512 : PAGE;
-    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + alignment - 1) / alignment * alignment;
-    memory->raw = aligned_alloc(alignment, memory->raw_bytes);
+    memory->raw_bytes = (bytes + 2 * GUARD_BYTES + 511) / 512 * 512;
+    memory->raw = aligned_alloc(512, memory->raw_bytes);
     if (!memory->raw) {
         if (place == ON_DEVICE) device->used -= bytes;
         free(memory);
@@ -265,7 +290,7 @@ static CUresult allocate(Context *context, Place place, uint64_t bytes, unsigned
 static CUresult free_at(CUdeviceptr at, Place place) {
     if (!at) return OK;
     Memory *memory = find(at);
-    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->multicast || memory->imported) {
+    if (!memory || memory->at != at || memory->place != place || memory->backing || memory->multicast) {
         problem("0x%llx is freed, but no such memory is allocated", (unsigned long long)at);
         return INVALID_VALUE;
     }
@@ -293,7 +318,7 @@ static CUresult free_at(CUdeviceptr at, Place place) {
  */
 static int accessible(const Context *context, const Memory *memory) {
     if (memory->place != ON_DEVICE) return 1;
-    if (memory->backing || memory->multicast || memory->imported) return memory->access[context->index] == READ_WRITE;
+    if (memory->backing || memory->multicast) return memory->access[context->index] == READ_WRITE;
     if (memory->pool) return memory->pool->access[context->index] == READ_WRITE;
     return may_access(context, memory->context);
 }
@@ -430,7 +455,7 @@ static CUresult pointer_attribute(void *value, int which, CUdeviceptr at) {
         case 7: *(uint64_t *)value = memory->id; return OK;
         case 8: *(int *)value = 0; return OK;
         case 9: *(int *)value = memory->context->index; return OK;
-        case 10: *(int *)value = on_device && !memory->pool && !memory->backing && !memory->imported; return OK;
+        case 10: *(int *)value = on_device && !memory->pool && !memory->backing; return OK;
         case 11: *(CUdeviceptr *)value = reservation ? reservation->at : memory->at; return OK;
         case 12: *(size_t *)value = reservation ? reservation->bytes : memory->bytes; return OK;
         case 13: *(int *)value = 1; return OK;
@@ -523,13 +548,14 @@ typedef struct {
     int flags;
 } Access;
 
+/* An owner that this process does not see, -1, counts as a peer of all. */
 static CUresult check_access(const Access *access, size_t number, int owner) {
     if (!access || !number) return INVALID_VALUE;
     for (size_t a = 0; a < number; a++) {
         int device = access[a].location.id, flags = access[a].flags;
         if (access[a].location.type != 1 || (flags != 0 && flags != 1 && flags != READ_WRITE)) return INVALID_VALUE;
         if (device < 0 || device >= emu.devices) return INVALID_DEVICE;
-        if (device != owner && emu.device[device].rank[owner] < 0) return INVALID_DEVICE;
+        if (owner >= 0 && device != owner && emu.device[device].rank[owner] < 0) return INVALID_DEVICE;
     }
     return OK;
 }
@@ -601,7 +627,7 @@ API CUresult cuMemFreeAsync(CUdeviceptr at, Handle stream_handle) {
     Stream *stream;
     TRY(stream_of(stream_handle, &stream));
     Memory *memory = find(at);
-    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing && !memory->imported, INVALID_VALUE);
+    CHECK(memory && memory->at == at && memory->place == ON_DEVICE && !memory->backing, INVALID_VALUE);
     CHECK(!stream->capture, (spoil_capture(stream->capture), CAPTURE_UNSUPPORTED));
     LEAVE(submit(stream, &(Work){.kind = HOST, .host = {.own = free_now, .data = (void *)at}}, NULL));
 }
@@ -636,36 +662,124 @@ API CUresult cuMemGetAllocationGranularity(size_t *bytes, const Properties *prop
     LEAVE(OK);
 }
 
+/* The end of a file of memory, by which other processes know it. */
+typedef struct {
+    uint64_t magic, bytes;
+    char bus_id[32];
+} Label;
+
+static const uint64_t BACKING_MAGIC = 0x6563697069756d65, MULTICAST_MAGIC = 0x7463697069756d65;
+
+/* Returns the descriptor of a file with a label behind its bytes, or -1. */
+static int new_file(Label *label, const Device *device) {
+    int file = memfd_create("emulated CUDA memory", MFD_CLOEXEC);
+    if (device) snprintf(label->bus_id, sizeof label->bus_id, "%s", device->bus_id);
+    if (file >= 0 && !ftruncate(file, (off_t)label->bytes)
+        && pwrite(file, label, sizeof *label, (off_t)label->bytes) == sizeof *label) return file;
+    if (file >= 0) close(file);
+    return -1;
+}
+
+/* A further handle of memory, which has one number for all. */
+static Handle handle_of(Backing *backing) {
+    if (!backing->handles++) {
+        backing->refs++;
+        add_object(&backing->object, BACKING);
+    }
+    return backing->object.handle;
+}
+
 API CUresult cuMemCreate(Handle *handle, size_t bytes, const Properties *properties, unsigned long long flags) {
     ENTER();
     TRY(check_properties(properties));
     CHECK(handle && bytes && bytes % GRANULARITY == 0 && !flags, INVALID_VALUE);
     Device *device = &emu.device[properties->location.id];
     CHECK(bytes <= device->bytes - device->used, OUT_OF_MEMORY);
-    int file = memfd_create("emulated CUDA memory", MFD_CLOEXEC);
+    int file = new_file(&(Label){.magic = BACKING_MAGIC, .bytes = bytes}, device);
     CHECK(file >= 0, OUT_OF_MEMORY);
-    if (ftruncate(file, (off_t)bytes)) {
-        close(file);
-        LEAVE(OUT_OF_MEMORY);
-    }
     device->used += bytes;
     Backing *backing = calloc(1, sizeof *backing);
-    backing->device = properties->location.id;
-    backing->file = file;
-    backing->bytes = bytes;
-    backing->refs = 1;
-    add_object(&backing->object, BACKING);
-    *handle = backing->object.handle;
+    *backing = (Backing){.device = properties->location.id, .file = file, .bytes = bytes,
+                         .is_exportable = properties->handle_types & POSIX_DESCRIPTOR};
+    *handle = handle_of(backing);
     LEAVE(OK);
 }
 
 /* Mappings keep the memory. */
 API CUresult cuMemRelease(Handle handle) {
     ENTER();
-    Object *object = find_object(handle, BACKING);
-    if (!object) object = find_object(handle, MULTICAST);
+    Backing *backing = find_object(handle, BACKING);
+    Object *object = backing ? &backing->object : find_object(handle, MULTICAST);
     CHECK(object, INVALID_VALUE);
-    free_object(object);
+    if (!backing || !--backing->handles) free_object(object);
+    LEAVE(OK);
+}
+
+API CUresult cuMemRetainAllocationHandle(Handle *handle, void *at) {
+    ENTER();
+    const Memory *memory = find((CUdeviceptr)at);
+    CHECK(handle && memory && memory->backing, INVALID_VALUE);
+    *handle = handle_of(memory->backing);
+    LEAVE(OK);
+}
+
+/* The caller closes the descriptor. */
+API CUresult cuMemExportToShareableHandle(int *descriptor, Handle handle, int type, unsigned long long flags) {
+    ENTER();
+    const Backing *backing = find_object(handle, BACKING);
+    const Multicast *multicast = find_object(handle, MULTICAST);
+    CHECK(descriptor && (backing || multicast) && type == POSIX_DESCRIPTOR && !flags, INVALID_VALUE);
+    if (!(backing ? backing->is_exportable : multicast->is_exportable)) {
+        problem("memory is exported that was made without a type of handles");
+        LEAVE(INVALID_VALUE);
+    }
+    *descriptor = fcntl(backing ? backing->file : multicast->file, F_DUPFD_CLOEXEC, 0);
+    LEAVE(*descriptor < 0 ? OUT_OF_MEMORY : OK);
+}
+
+static int imports;
+
+int shares_memory(void) { return __atomic_load_n(&imports, __ATOMIC_RELAXED); }
+
+/* The device with a bus id, or -1 if this process does not see it. */
+static int device_at(const char *bus_id) {
+    for (int d = 0; d < emu.devices; d++) {
+        if (!strncasecmp(emu.device[d].bus_id, bus_id, sizeof emu.device[d].bus_id)) return d;
+    }
+    return -1;
+}
+
+/* Maps what all processes know of a multicast object; takes the descriptor. */
+static CUresult new_multicast(Handle *handle, int file, int is_exportable) {
+    Team *team = mmap(NULL, sizeof *team, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (team == MAP_FAILED) {
+        close(file);
+        return OUT_OF_MEMORY;
+    }
+    Multicast *multicast = calloc(1, sizeof *multicast);
+    *multicast = (Multicast){.team = team, .file = file, .is_exportable = is_exportable, .refs = 1, .next = multicasts};
+    multicasts = multicast;
+    add_object(&multicast->object, MULTICAST);
+    *handle = multicast->object.handle;
+    return OK;
+}
+
+/* The descriptor stays the caller's. */
+API CUresult cuMemImportFromShareableHandle(Handle *handle, void *descriptor, int type) {
+    ENTER();
+    struct stat status;
+    Label label = {0};
+    CHECK(handle && type == POSIX_DESCRIPTOR && !fstat((int)(intptr_t)descriptor, &status), INVALID_VALUE);
+    ssize_t got = pread((int)(intptr_t)descriptor, &label, sizeof label, status.st_size - (off_t)sizeof label);
+    CHECK(got == sizeof label && (label.magic == BACKING_MAGIC || label.magic == MULTICAST_MAGIC), INVALID_VALUE);
+    int device = device_at(label.bus_id), file = fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 0);
+    CHECK(file >= 0, OUT_OF_MEMORY);
+    if (label.magic == MULTICAST_MAGIC) LEAVE(new_multicast(handle, file, 1));
+    Backing *backing = calloc(1, sizeof *backing);
+    *backing = (Backing){.device = device < 0 ? 0 : device, .file = file, .bytes = label.bytes, .is_imported = 1,
+                         .is_unseen = device < 0};
+    __atomic_add_fetch(&imports, 1, __ATOMIC_RELAXED);
+    *handle = handle_of(backing);
     LEAVE(OK);
 }
 
@@ -711,13 +825,22 @@ static Context *nobody_on(int device) {
     return &nobody[device];
 }
 
+static int has_device(const Team *team, int device) {
+    for (int d = 0; d < team->added; d++) {
+        if (!strcmp(team->has[d], emu.device[device].bus_id)) return 1;
+    }
+    return 0;
+}
+
 /* Nothing lies at the addresses themselves. */
 static CUresult map_multicast(CUdeviceptr at, uint64_t bytes, uint64_t offset, Multicast *multicast) {
     const Reservation *reservation = reservation_of(at);
-    if (!reservation || at % GRANULARITY || offset || bytes != multicast->bytes || multicast->added < multicast->devices
+    const Team *team = multicast->team;
+    if (!reservation || at % GRANULARITY || offset || bytes != team->bytes || team->added < team->devices
         || bytes > reservation->bytes - (at - reservation->at) || is_mapped_within(at, bytes)) return INVALID_VALUE;
     int first = 0;
-    while (!multicast->has[first]) first++;
+    while (first < emu.devices && !has_device(team, first)) first++;
+    if (first == emu.devices) return INVALID_VALUE;
     Memory *memory = calloc(1, sizeof *memory);
     *memory = (Memory){.at = at, .bytes = bytes, .context = nobody_on(first), .place = ON_DEVICE, .id = next_id++,
                        .multicast = multicast};
@@ -739,7 +862,7 @@ API CUresult cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, Handle handle
     CHECK(mapped == (void *)at, OUT_OF_MEMORY);
     Memory *memory = calloc(1, sizeof *memory);
     *memory = (Memory){.at = at, .bytes = bytes, .context = nobody_on(backing->device), .place = ON_DEVICE,
-                       .id = next_id++, .backing = backing};
+                       .id = next_id++, .backing = backing, .backing_offset = offset};
     backing->refs++;
     add(memory);
     LEAVE(OK);
@@ -758,8 +881,9 @@ static int is_of_mappings(CUdeviceptr at, uint64_t bytes) {
 
 static int is_bound(CUdeviceptr at) {
     for (const Multicast *multicast = multicasts; multicast; multicast = multicast->next) {
-        for (const Binding *binding = multicast->bindings; binding; binding = binding->next) {
-            if (binding->at == at) return 1;
+        for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+            const Binding *binding = &multicast->team->bindings[b];
+            if (binding->process == getpid() && binding->at == at) return 1;
         }
     }
     return 0;
@@ -783,9 +907,10 @@ API CUresult cuMemSetAccess(CUdeviceptr at, size_t bytes, const Access *access, 
     ENTER();
     CHECK(is_of_mappings(at, bytes), INVALID_VALUE);
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
-        TRY(check_access(access, number, find(place)->context->index));
-        const Multicast *multicast = find(place)->multicast;
-        for (size_t a = 0; multicast && a < number; a++) CHECK(multicast->has[access[a].location.id], 401 /* ILLEGAL_STATE */);
+        const Memory *memory = find(place);
+        TRY(check_access(access, number, memory->backing && memory->backing->is_unseen ? -1 : memory->context->index));
+        const Multicast *multicast = memory->multicast;
+        for (size_t a = 0; multicast && a < number; a++) CHECK(has_device(multicast->team, access[a].location.id), 401 /* ILLEGAL_STATE */);
     }
     for (CUdeviceptr place = at; place < at + bytes; place += find(place)->bytes) {
         for (size_t a = 0; a < number; a++) find(place)->access[access[a].location.id] = (unsigned char)access[a].flags;
@@ -815,8 +940,10 @@ static CUresult check_multicast(const MulticastProperties *properties) {
     int most = 0;
     for (int d = 0; d < emu.devices; d++) most += emu.multicast && emu.device[d].major >= 9;
     if (!most) return NOT_SUPPORTED;
+    /* A process may see some of the devices alone. */
+    if (properties && properties->handle_types == POSIX_DESCRIPTOR) most = MOST_DEVICES;
     if (!properties || properties->devices < 1 || properties->devices > (unsigned)most || !properties->bytes
-        || properties->bytes % GRANULARITY || properties->flags) return INVALID_VALUE;
+        || properties->bytes % GRANULARITY || properties->handle_types & ~POSIX_DESCRIPTOR || properties->flags) return INVALID_VALUE;
     return OK;
 }
 
@@ -825,12 +952,24 @@ API CUresult cuMulticastCreate(Handle *handle, const MulticastProperties *proper
     TRY(check_multicast(properties));
     CHECK(handle, INVALID_VALUE);
     CHECK(emu.multicast == 1, SYSTEM_NOT_READY);
-    Multicast *multicast = calloc(1, sizeof *multicast);
-    *multicast = (Multicast){.devices = (int)properties->devices, .bytes = properties->bytes, .refs = 1, .next = multicasts};
-    multicasts = multicast;
-    add_object(&multicast->object, MULTICAST);
-    *handle = multicast->object.handle;
+    int file = new_file(&(Label){.magic = MULTICAST_MAGIC, .bytes = sizeof(Team)}, NULL);
+    CHECK(file >= 0, OUT_OF_MEMORY);
+    TRY(new_multicast(handle, file, properties->handle_types == POSIX_DESCRIPTOR));
+    Team *team = multicasts->team;
+    team->devices = (int)properties->devices;
+    team->bytes = properties->bytes;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&team->lock, &attributes);
     LEAVE(OK);
+}
+
+static CUresult add_device(Team *team, int device) {
+    if (has_device(team, device) || team->added == team->devices) return INVALID_VALUE;
+    snprintf(team->has[team->added++], sizeof team->has[0], "%s", emu.device[device].bus_id);
+    return OK;
 }
 
 API CUresult cuMulticastAddDevice(Handle handle, CUdevice device) {
@@ -839,178 +978,117 @@ API CUresult cuMulticastAddDevice(Handle handle, CUdevice device) {
     CHECK(multicast, INVALID_VALUE);
     CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
     CHECK(emu.device[device].major >= 9, NOT_SUPPORTED);
-    CHECK(!multicast->has[device] && multicast->added < multicast->devices, INVALID_VALUE);
-    multicast->has[device] = 1;
-    multicast->added++;
-    LEAVE(OK);
+    lock_team(multicast->team);
+    CUresult code = add_device(multicast->team, device);
+    pthread_mutex_unlock(&multicast->team->lock);
+    LEAVE(code);
+}
+
+/* The driver waits until all devices have been added, which would hide that a caller does not. */
+static CUresult bind(Team *team, uint64_t offset, const Memory *memory, uint64_t bytes) {
+    int device = memory->context->index;
+    if (!has_device(team, device) || team->added < team->devices) return INVALID_VALUE;
+    if (offset > team->bytes || bytes > team->bytes - offset) return INVALID_VALUE;
+    Binding *place = NULL;
+    for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+        Binding *other = &team->bindings[b];
+        if (!other->bytes) place = other;
+        else if (!strcmp(other->bus_id, emu.device[device].bus_id) && other->offset < offset + bytes
+                 && offset < other->offset + other->bytes) return INVALID_VALUE;
+    }
+    if (!place) return OUT_OF_MEMORY;
+    *place = (Binding){.offset = offset, .bytes = bytes, .id = ++team->next_id, .process = getpid(),
+                       .file = memory->backing->file, .file_offset = memory->backing_offset, .at = memory->at};
+    snprintf(place->bus_id, sizeof place->bus_id, "%s", emu.device[device].bus_id);
+    return OK;
 }
 
 API CUresult cuMulticastBindAddr(Handle handle, size_t offset, CUdeviceptr at, size_t bytes, unsigned long long flags) {
     ENTER();
     Multicast *multicast = find_object(handle, MULTICAST);
     const Memory *memory = find(at);
-    CHECK(multicast && memory && memory->backing && memory->at == at && !flags, INVALID_VALUE);
+    CHECK(multicast && memory && memory->backing && !memory->backing->is_imported && memory->at == at && !flags, INVALID_VALUE);
     CHECK(bytes && bytes % GRANULARITY == 0 && offset % GRANULARITY == 0 && bytes <= memory->bytes, INVALID_VALUE);
-    CHECK(offset <= multicast->bytes && bytes <= multicast->bytes - offset, INVALID_VALUE);
-    int device = memory->context->index;
-    CHECK(multicast->has[device] && multicast->added == multicast->devices, INVALID_VALUE);
-    for (const Binding *other = multicast->bindings; other; other = other->next) {
-        CHECK(other->device != device || other->offset >= offset + bytes || offset >= other->offset + other->bytes, INVALID_VALUE);
+    /* An object of several processes takes memory alone that could be exported, too. */
+    CHECK(memory->backing->is_exportable || !multicast->is_exportable, INVALID_VALUE);
+    lock_team(multicast->team);
+    CUresult code = bind(multicast->team, offset, memory, bytes);
+    pthread_mutex_unlock(&multicast->team->lock);
+    LEAVE(code);
+}
+
+static CUresult unbind(Team *team, int device, uint64_t offset, uint64_t bytes) {
+    for (int b = 0; b < 2 * MOST_DEVICES; b++) {
+        Binding *found = &team->bindings[b];
+        if (found->process != getpid() || strcmp(found->bus_id, emu.device[device].bus_id) || found->offset != offset
+            || found->bytes != bytes) continue;
+        *found = (Binding){0};
+        return OK;
     }
-    Binding *binding = calloc(1, sizeof *binding);
-    *binding = (Binding){device, offset, bytes, at, multicast->bindings};
-    multicast->bindings = binding;
-    LEAVE(OK);
+    return INVALID_VALUE;
 }
 
 API CUresult cuMulticastUnbind(Handle handle, CUdevice device, size_t offset, size_t bytes) {
     ENTER();
     Multicast *multicast = find_object(handle, MULTICAST);
-    CHECK(multicast, INVALID_VALUE);
-    for (Binding **place = &multicast->bindings; *place; place = &(*place)->next) {
-        Binding *found = *place;
-        if (found->device != device || found->offset != offset || found->bytes != bytes) continue;
-        *place = found->next;
-        free(found);
-        LEAVE(OK);
+    CHECK(multicast && bytes, INVALID_VALUE);
+    CHECK(device >= 0 && device < emu.devices, INVALID_DEVICE);
+    lock_team(multicast->team);
+    CUresult code = unbind(multicast->team, device, offset, bytes);
+    pthread_mutex_unlock(&multicast->team->lock);
+    LEAVE(code);
+}
+
+/* Maps memory of another process once, which hardware need not; returns 0 if that has ended. */
+static CUdeviceptr view_of(Multicast *multicast, const Binding *binding) {
+    for (const View *view = multicast->views; view; view = view->next) {
+        if (view->binding == binding->id) return view->at;
     }
-    LEAVE(INVALID_VALUE);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", binding->process, binding->file);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) return 0;
+    void *at = mmap(NULL, binding->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)binding->file_offset);
+    int device = device_at(binding->bus_id);
+    if (at == MAP_FAILED) {
+        close(file);
+        return 0;
+    }
+    Backing *backing = calloc(1, sizeof *backing);
+    *backing = (Backing){.device = device < 0 ? 0 : device, .file = file, .bytes = binding->bytes, .refs = 1, .is_imported = 1};
+    Memory *memory = calloc(1, sizeof *memory);
+    *memory = (Memory){.at = (CUdeviceptr)at, .bytes = binding->bytes, .context = nobody_on(backing->device), .place = ON_DEVICE,
+                       .id = next_id++, .backing = backing};
+    memset(memory->access, READ_WRITE, sizeof memory->access);
+    add(memory);
+    View *view = calloc(1, sizeof *view);
+    *view = (View){binding->id, memory->at, memory->bytes, multicast->views};
+    multicast->views = view;
+    return view->at;
 }
 
 int multicast_places(const Context *context, CUdeviceptr at, uint64_t bytes, CUdeviceptr *places, const char **why) {
     pthread_mutex_lock(&emu.lock);
     const Memory *memory = find(at);
+    Multicast *multicast = memory ? memory->multicast : NULL;
     int number = 0;
     *why = NULL;
-    if (!memory || !memory->multicast) *why = "is no multicast address";
+    if (!multicast) *why = "is no multicast address";
     else if (bytes > memory->bytes - (at - memory->at)) *why = "leaves its multicast object";
     else if (!accessible(context, memory)) *why = "is of a multicast object without access for this device";
-    for (int d = 0; d < emu.devices && !*why; d++) {
-        if (!memory->multicast->has[d]) continue;
+    if (multicast) lock_team(multicast->team);
+    for (int d = 0; !*why && d < multicast->team->added; d++) {
         uint64_t offset = at - memory->at;
-        const Binding *binding = memory->multicast->bindings;
-        while (binding && (binding->device != d || offset - binding->offset >= binding->bytes)) binding = binding->next;
-        if (binding) places[number++] = binding->at + (offset - binding->offset);
+        const Binding *binding = multicast->team->bindings, *end = binding + 2 * MOST_DEVICES;
+        while (binding < end && (strcmp(binding->bus_id, multicast->team->has[d]) || offset - binding->offset >= binding->bytes)) binding++;
+        CUdeviceptr place = binding == end ? 0 : binding->process == getpid() ? binding->at : view_of(multicast, binding);
+        if (place) places[number++] = place + (offset - binding->offset);
         else *why = "is not bound to memory of all devices";
     }
+    if (multicast) pthread_mutex_unlock(&multicast->team->lock);
+    counters.multicast_accesses += !*why;
     pthread_mutex_unlock(&emu.lock);
     return *why ? 0 : number;
-}
-
-/* ---- Memory of other processes ---- */
-
-/* The content of an IPC handle of 64 bytes. */
-typedef struct {
-    uint64_t magic, id, bytes, raw_bytes;
-    int32_t process, file;
-    char bus_id[24];
-} Export;
-
-typedef struct {
-    char bytes[64];
-} IpcHandle;
-
-_Static_assert(sizeof(Export) == sizeof(IpcHandle), "CUipcMemHandle");
-
-static const uint64_t EXPORT_MAGIC = 0x6563697069756d65;
-static int imports;
-
-int shares_memory(void) { return __atomic_load_n(&imports, __ATOMIC_RELAXED); }
-
-/* Moves an allocation to a file in memory, at the same address. */
-static CUresult share(Memory *memory) {
-    int file = memfd_create("exported CUDA memory", MFD_CLOEXEC);
-    if (file < 0) return OUT_OF_MEMORY;
-    for (uint64_t done = 0; done < memory->raw_bytes;) {
-        ssize_t written = write(file, memory->raw + done, memory->raw_bytes - done);
-        if (written <= 0) {
-            close(file);
-            return OUT_OF_MEMORY;
-        }
-        done += (uint64_t)written;
-    }
-    void *at = memory->raw;
-    if (mmap(at, memory->raw_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != at) abort();
-    memory->exported = file;
-    return OK;
-}
-
-API CUresult cuIpcGetMemHandle(Export *handle, CUdeviceptr at) {
-    ENTER();
-    Context *context;
-    TRY(current(&context));
-    Memory *memory = find(at);
-    CHECK(handle && memory && memory->at == at && memory->place == ON_DEVICE, INVALID_VALUE);
-    CHECK(!memory->pool && !memory->backing && !memory->imported, INVALID_VALUE);
-    if (memory->bytes < EXPORTABLE || memory->busy) {
-        problem("%llu bytes at 0x%llx are exported, which the emulator cannot do with %s", (unsigned long long)memory->bytes,
-                (unsigned long long)at, memory->busy ? "memory that work touches" : "less than 1 MiB");
-        LEAVE(NOT_SUPPORTED);
-    }
-    if (!memory->exported) TRY(share(memory));
-    *handle = (Export){.magic = EXPORT_MAGIC, .id = memory->id, .bytes = memory->bytes, .raw_bytes = memory->raw_bytes,
-                       .process = getpid(), .file = memory->exported};
-    snprintf(handle->bus_id, sizeof handle->bus_id, "%.23s", memory->context->device->bus_id);
-    LEAVE(OK);
-}
-
-/* The device that memory of another process is on, or -1 if this process does not see it. */
-static int device_at(const char *bus_id) {
-    for (int d = 0; d < emu.devices; d++) {
-        if (!strncasecmp(emu.device[d].bus_id, bus_id, 23)) return d;
-    }
-    return -1;
-}
-
-static int is_imported(const Context *context, const Export *export) {
-    for (int m = 0; m < count; m++) {
-        const Memory *memory = memories[m];
-        if (memory->imported && memory->imported_id == export->id && memory->imported_from == export->process
-            && memory->access[context->index]) return 1;
-    }
-    return 0;
-}
-
-API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *at, IpcHandle handle, unsigned flags) {
-    ENTER();
-    Context *context;
-    TRY(current(&context));
-    Export export;
-    memcpy(&export, &handle, sizeof export);
-    CHECK(at && flags == LAZY_PEER_ACCESS && export.magic == EXPORT_MAGIC, INVALID_VALUE);
-    CHECK(export.process != getpid(), INVALID_CONTEXT);
-    int device = device_at(export.bus_id);
-    CHECK(device < 0 || device == context->index || context->device->rank[device] >= 0, PEER_ACCESS_UNSUPPORTED);
-    CHECK(!is_imported(context, &export), ALREADY_MAPPED);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", export.process, export.file);
-    int file = open(path, O_RDWR | O_CLOEXEC);
-    CHECK(file >= 0, INVALID_VALUE);
-    void *mapped = mmap(NULL, export.raw_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    CHECK(mapped != MAP_FAILED, OUT_OF_MEMORY);
-    Memory *memory = calloc(1, sizeof *memory);
-    *memory = (Memory){.at = (CUdeviceptr)mapped + GUARD_BYTES, .bytes = export.bytes, .place = ON_DEVICE,
-                       .context = nobody_on(device < 0 ? context->index : device), .id = next_id++, .imported = mapped,
-                       .imported_bytes = export.raw_bytes, .imported_id = export.id, .imported_from = export.process};
-    memory->access[context->index] = READ_WRITE;
-    add(memory);
-    __atomic_add_fetch(&imports, 1, __ATOMIC_RELAXED);
-    *at = memory->at;
-    LEAVE(OK);
-}
-
-API CUresult cuIpcCloseMemHandle(CUdeviceptr at) {
-    ENTER();
-    Context *context;
-    CUresult code = current(&context);
-    if (code == INVALID_CONTEXT) LEAVE(code);
-    Memory *memory = find(at);
-    CHECK(memory && memory->imported && memory->at == at, INVALID_VALUE);
-    memory->ended = 1;
-    if (!memory->busy) discard(memory);
-    else problem("0x%llx of another process is closed while work touches it", (unsigned long long)at);
-    LEAVE(code);
 }
 
 /* ---- What work may touch ---- */
@@ -1084,9 +1162,9 @@ CUresult check_copy(Copy *copy, const Context *context) {
     const Memory *ends[] = {source, target};
     for (int e = 0; e < 2; e++) {
         const Memory *end = ends[e];
-        if (!end || (!end->pool && !end->backing && !end->imported)) continue;
+        if (!end || (!end->pool && !end->backing)) continue;
         if (is_open(context, e ? copy->target : copy->source, e ? written : read)) continue;
-        problem("a copy by device %d, which has no access to the pool, mapping or import at 0x%llx", context->index,
+        problem("a copy by device %d, which has no access to the pool or mapping at 0x%llx", context->index,
                 (unsigned long long)end->at);
         return INVALID_VALUE;
     }

@@ -39,7 +39,7 @@ final class JoinedGpusProgram {
     private static final int STEPS = 3;
     private static final String KERNELS = "kernels";
     private static final String COPIES = "calls cuMemcpyDtoHAsync";
-    private static final String OPENED = "calls cuIpcOpenMemHandle_v2";
+    private static final String OPENED = "calls cuMemImportFromShareableHandle";
 
     private final Communicator gpu;
     private final NDManager manager;
@@ -79,7 +79,7 @@ final class JoinedGpusProgram {
         trainOnGpus(new Shown(own));
         long opened = emulated(OPENED);
         trainOnGpus(new Shown(own));
-        require(emulated(OPENED) == opened, "the next trainer takes the GPUs that are joined");
+        require(opened > 0 && emulated(OPENED) == opened, "the next trainer takes the GPUs that are joined");
         trainOnHost(new Shown(rank == 0 ? Device.gpu(2) : own));
         trainOnHost(new Shown(own, Device.gpu(2)));
         batch();

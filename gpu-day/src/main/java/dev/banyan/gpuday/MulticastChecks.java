@@ -60,9 +60,9 @@ final class MulticastChecks {
     static void run(Recorder recorder) {
         try (Gpus gpus = Gpus.open();
                 CudaDevice device = new CudaDevice(gpus.first().ordinal())) {
-            MappedMemory memory = new MappedMemory(device, 1, List.of(device));
+            MappedMemory memory = MappedMemory.of(device, 1, List.of(device));
             try {
-                MulticastMemory multicast = new MulticastMemory(List.of(device), List.of(memory));
+                MulticastMemory multicast = MulticastMemory.joining(List.of(device), List.of(memory));
                 try {
                     check(gpus.first(), memory, multicast.address(), recorder);
                 } finally {

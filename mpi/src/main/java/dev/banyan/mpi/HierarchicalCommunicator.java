@@ -35,10 +35,10 @@ import org.jspecify.annotations.Nullable;
  * differ in their number of devices and in their backend; then one device of each process leads.
  *
  * <p><b>Processes of one machine.</b> If all have the same number of GPUs of their own, these GPUs reach each other's
- * memory by CUDA IPC. If all have the same number of devices in host memory, and no process has a second processor, the
- * processes share memory. Then the
- * devices of a machine reduce to one of them, one process of each machine exchanges the sums, and all receive the
- * result. On a single machine, the allreduce is one collective. A call that fails there breaks this communicator.
+ * memory. If all have the same number of devices in host memory, and no process has a second processor, the processes
+ * share memory. Then the devices of a machine reduce to one of them, one process of each machine exchanges the sums,
+ * and all receive the result. On a single machine, the allreduce is one collective. A call that fails there breaks this
+ * communicator.
  *
  * <p><b>Buffers</b> must meet the requirements of {@link Communicator}, one for each device of this process. Pieces of
  * device memory go through pinned memory of the host, unless MPI {@linkplain World#takesDeviceMemory takes device

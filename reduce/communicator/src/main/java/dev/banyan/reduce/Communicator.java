@@ -191,9 +191,9 @@ public final class Communicator implements AutoCloseable {
     }
 
     /**
-     * Joins the other processes of a job on this machine, as {@link #join} does, with ranks on GPUs. The processes open
-     * each other's memory of the device programs and of {@link #allocateAll} by CUDA IPC; buffers stay where they are.
-     * A process may see some GPUs alone (CUDA_VISIBLE_DEVICES): the ranks' GPUs are known by their bus ids.
+     * Joins the other processes of a job on this machine, as {@link #join} does, with ranks on GPUs. The processes map
+     * each other's memory of the device programs and of {@link #allocateAll}; buffers stay where they are. A process
+     * may see some GPUs alone (CUDA_VISIBLE_DEVICES): the ranks' GPUs are known by their bus ids.
      *
      * <p>GPUs of two processes must have peer access. What no device program can do, such as means of integers, is
      * refused.

@@ -65,7 +65,13 @@ record ExchangeGpus(List<Integer> ofRanks, CudaBackend backend, Communicator hos
 
     /** The same with memory that all ranks allocate together, as if several processes held them. */
     static ExchangeGpus together(int[] ofRanks, AlgorithmChoice algorithm, ProgramSizes sizes) {
-        return of(ofRanks, algorithm, sizes, FaultClock.STOPPED, new PeersOfOneProcess());
+        return of(ofRanks, algorithm, sizes, FaultClock.STOPPED, new PeersOfOneProcess(false));
+    }
+
+    /** The same with multicast addresses of that memory. */
+    static ExchangeGpus multicasting(CudaEmulator emulator, int ranks, AlgorithmChoice algorithm) {
+        emulator.tell("devices " + ranks + " switched", "capability all 9 0", "multicast on");
+        return of(apart(ranks), algorithm, SIZES, FaultClock.STOPPED, new PeersOfOneProcess(true));
     }
 
     private static ExchangeGpus of(

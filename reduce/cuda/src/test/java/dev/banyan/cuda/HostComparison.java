@@ -23,34 +23,45 @@ final class HostComparison {
     private final SplittableRandom random;
     private final boolean isExact;
     private final @Nullable CallersStreams streams;
-    private final boolean together;
+    private final Placement placement;
+
+    private enum Placement {
+        ALONE,
+        IN_OTHER_PLACES,
+        IN_THE_SAME_PLACE
+    }
 
     /** @param random chooses the bits of the inputs */
     HostComparison(SplittableRandom random) {
-        this(random, false, null, false);
+        this(random, false, null, Placement.ALONE);
     }
 
     private HostComparison(
-            SplittableRandom random, boolean isExact, @Nullable CallersStreams streams, boolean together) {
+            SplittableRandom random, boolean isExact, @Nullable CallersStreams streams, Placement placement) {
         this.random = random;
         this.isExact = isExact;
         this.streams = streams;
-        this.together = together;
+        this.placement = placement;
     }
 
     /** Returns a comparison of calls {@linkplain CallersStreams#run between other work} in streams. */
     HostComparison in(CallersStreams streams) {
-        return new HostComparison(random, isExact, streams, together);
+        return new HostComparison(random, isExact, streams, placement);
     }
 
     /** Returns a comparison in buffers that all ranks allocate together, in which each rank has another place. */
     HostComparison together() {
-        return new HostComparison(random, isExact, streams, true);
+        return new HostComparison(random, isExact, streams, Placement.IN_OTHER_PLACES);
+    }
+
+    /** Returns a comparison in buffers that all ranks allocate together, in which each rank has the same place. */
+    HostComparison alike() {
+        return new HostComparison(random, isExact, streams, Placement.IN_THE_SAME_PLACE);
     }
 
     /** Returns a comparison whose sums and means of floats are exact in any order. */
     static HostComparison exact(SplittableRandom random) {
-        return new HostComparison(random, true, null, false);
+        return new HostComparison(random, true, null, Placement.ALONE);
     }
 
     /**
@@ -78,6 +89,7 @@ final class HostComparison {
             List<MemorySegment> outputs = new ArrayList<>();
             long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
             long most = 2L * Long.BYTES * ranks;
+            boolean together = placement != Placement.ALONE;
             List<MemorySegment> allInputs = together ? cuda.allocateAll(wholeInput + most) : List.of();
             List<MemorySegment> allOutputs = together ? cuda.allocateAll(outputBytes + shift + most) : List.of();
             for (int rank = 0; rank < ranks; rank++) {
@@ -88,7 +100,9 @@ final class HostComparison {
                 if (isHeld(cuda, rank)) {
                     int held = inputs.size();
                     // Aligned buffers stay aligned.
-                    long place = rank * (shift == 0 ? 2L * Long.BYTES : type.bytes());
+                    long place = placement == Placement.IN_THE_SAME_PLACE
+                            ? 0
+                            : rank * (shift == 0 ? 2L * Long.BYTES : type.bytes());
                     MemorySegment onDevice =
                             together ? allInputs.get(held).asSlice(place, wholeInput) : cuda.allocate(rank, wholeInput);
                     cuda.copyToDevice(onDevice, input);

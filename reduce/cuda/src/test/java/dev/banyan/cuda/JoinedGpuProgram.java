@@ -13,24 +13,33 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A process that joins other ones with ranks on GPUs, once for each case. A case is what it does, the number of all
- * ranks, the devices of its own, an algorithm, how often, and the executor, separated by colons. It prints a line after
- * each call that is a sum, and one that tells how the case ended.
+ * ranks, the devices of its own, an algorithm, how often, and the executor, separated by colons. A case may also be a
+ * function of the driver, of which the call of that number fails outside process 0, so that the switch takes no part.
+ * The program prints a line after each call that is a sum, and one that tells how the case ended.
  */
 final class JoinedGpuProgram {
     private static final int LONGER_THAN_LINES = 1 << 17;
     private static final Duration TIMEOUT = Duration.ofHours(1);
+    private static final long[] SHORT = {1, 3, 257, 4099, 70_001};
+    /** Programs take up to 64 KiB in lines; a word, an element or a byte more. */
+    private static final long[] LONG = {16_388, 70_001, 65_537};
 
     private JoinedGpuProgram() {}
 
@@ -57,15 +66,19 @@ final class JoinedGpuProgram {
                 .set(Algorithms.REPRODUCIBLE, words.get(0).equals("reproducible"))
                 .set(Communicator.TIMEOUT, TIMEOUT)
                 .build();
-        Machine machine = Presets.find("p3.16xlarge").orElseThrow();
+        boolean hasSwitch = words.get(0).equals("multicast") || words.get(0).startsWith("cu");
+        Machine machine = Presets.find(hasSwitch ? "dgx-a100" : "p3.16xlarge").orElseThrow();
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());
         int times = Integer.parseInt(words.get(4));
         String end;
-        long before = emulator.count("allocations");
+        long before = left(emulator);
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
             switch (words.get(0)) {
-                case "compare" -> compare(ranked, config, joined, times, 19, false);
+                case "compare" ->
+                    compare(ranked, config, joined, times, new HostComparison(new SplittableRandom(19)), SHORT);
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
+                case "multicast" -> multicast(ranked, config, joined, times, emulator);
+                case "allocate" -> allocate(joined, times, out);
                 case "exchanged-sum" ->
                     sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
                 case "reproducible" -> reproducible(ranked, config, joined, emulator);
@@ -74,22 +87,90 @@ final class JoinedGpuProgram {
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
-                default -> throw new IllegalArgumentException(words.get(0));
+                default -> {
+                    if (joined.firstRank() != 0) {
+                        emulator.tell("fail " + words.get(0) + " " + times + " 801");
+                    }
+                    multicast(ranked, config, joined, 0, emulator);
+                }
             }
             end = "done";
         } catch (RuntimeException | AssertionError e) {
             end = "failed: " + e.getMessage();
         }
-        out.println(end.equals("done") && emulator.count("allocations") > before ? "memory is left" : end);
+        out.println(end.equals("done") && left(emulator) > before ? "memory is left" : end);
+    }
+
+    /** Returns how much of the driver's memory there is, with open descriptors of it. */
+    private static long left(CudaEmulator emulator) {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            long descriptors = open.filter(file -> {
+                        try {
+                            return Files.readSymbolicLink(file).toString().contains("emulated CUDA");
+                        } catch (IOException e) {
+                            return false;
+                        }
+                    })
+                    .count();
+            return descriptors
+                    + Stream.of("allocations", "reservations", "backings", "multicasts")
+                            .mapToLong(emulator::count)
+                            .sum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Compares as many kinds of calls, in buffers that all processes allocate together, with races in mind. */
     private static void exchange(Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
-        long before = emulator.count("kernels banyan_exchange");
-        compare(machine, config, joined, step, 23, true);
-        assertThat(emulator.count("kernels banyan_exchange")).isGreaterThan(before);
+        long before = exchanges(emulator);
+        HostComparison comparison = new HostComparison(new SplittableRandom(23));
+        compare(machine, config, joined, step, comparison.together(), LONG);
+        assertThat(exchanges(emulator)).isGreaterThan(before);
         assertThat(emulator.count("races")).isZero();
         assertThat(emulator.problems()).isEmpty();
+    }
+
+    private static long exchanges(CudaEmulator emulator) {
+        return emulator.count("kernels banyan_exchange") + emulator.count("kernels banyan_multicast");
+    }
+
+    /**
+     * Compares as many kinds of calls in buffers that the switch reaches by one address, and some that it does not.
+     *
+     * @param step 0 for one call that does without the switch
+     */
+    private static void multicast(
+            Machine machine, Config config, Communicator joined, int step, CudaEmulator emulator) {
+        HostComparison exact = HostComparison.exact(new SplittableRandom(31));
+        long before = emulator.count("multicast accesses");
+        try (Communicator host = Communicator.onHost(machine, config)) {
+            // A rest behind the last 16 bytes.
+            exact.alike().compare(host, joined, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, false, 20_001, 0);
+            long accesses = emulator.count("multicast accesses") - before;
+            if (step == 0) {
+                assertThat(accesses).isZero();
+            } else if (joined.firstRank() == 0) {
+                // By a star, others have nothing to do.
+                assertThat(accesses).isPositive();
+            }
+            exact.together().compare(host, joined, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 20_001, 0);
+            exact.alike().compare(host, joined, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 20_001, 4);
+            assertThat(emulator.count("multicast accesses")).isEqualTo(before + accesses);
+        }
+        if (step > 0) {
+            compare(machine, config, joined, step, exact.alike(), LONG);
+        }
+        assertThat(emulator.count("races")).isZero();
+        assertThat(emulator.problems()).isEmpty();
+    }
+
+    /** Allocates memory with multicast addresses together again and again. */
+    private static void allocate(Communicator joined, int times, PrintStream out) {
+        for (int call = 1; call <= times; call++) {
+            List<MemorySegment> _ = joined.allocateAll(2 << 20);
+            out.println("call " + call);
+        }
     }
 
     /** Compares reproducible sums in one pass. */
@@ -107,11 +188,7 @@ final class JoinedGpuProgram {
 
     /** Compares every {@code step}-th kind of call with the host backend. */
     private static void compare(
-            Machine machine, Config config, Communicator joined, int step, int seed, boolean together) {
-        HostComparison apart = new HostComparison(new SplittableRandom(seed));
-        HostComparison comparison = together ? apart.together() : apart;
-        // Programs take up to 64 KiB in lines; a word, an element or a byte more.
-        long[] counts = together ? new long[] {16_388, 70_001, 65_537} : new long[] {1, 3, 257, 4099, 70_001};
+            Machine machine, Config config, Communicator joined, int step, HostComparison comparison, long[] counts) {
         int kind = 0;
         int calls = 0;
         try (Communicator host = Communicator.onHost(machine, config)) {
@@ -121,7 +198,7 @@ final class JoinedGpuProgram {
                         for (boolean inPlace : new boolean[] {true, false}) {
                             if (kind++ % step == 0 && (op != ReduceOp.AVG || type.isFloating())) {
                                 long count = counts[calls++ % counts.length];
-                                long shift = together && calls % 2 == 0 ? type.bytes() : 0;
+                                long shift = Arrays.equals(counts, LONG) && calls % 2 == 0 ? type.bytes() : 0;
                                 // Twice, so that slots and flags are used again.
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, 0);
                                 comparison.compare(host, joined, collective, type, op, inPlace, count, shift);

@@ -28,6 +28,9 @@ class JoinedGpusTest {
     /** Each process sees GPUs 0 to 3 of a machine whose GPUs are at these bus ids. */
     private static final String MACHINE = "devices 4 switched\nworkers 2\n";
 
+    /** The same with a switch that adds up. */
+    private static final String SWITCH = MACHINE + "capability all 9 0\nmulticast on\n";
+
     /** Calls of processes that one leaves. */
     private static final int LEAVE_AFTER = 5;
 
@@ -79,7 +82,9 @@ class JoinedGpusTest {
             assertThat(ends).hasSize(10);
             assertThat(ends.get(0)).startsWith("failed: graphs of copies have all ranks in one process; unset ");
             assertThat(ends.subList(1, 3)).containsOnly("done");
-            assertThat(ends.get(3)).startsWith("failed: ").contains("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
+            assertThat(ends.get(3))
+                    .startsWith("failed: ")
+                    .contains("CUDA_ERROR_INVALID_DEVICE; see that they have peer access ");
             assertThat(ends.get(4)).startsWith("failed: ").contains("process ");
             assertThat(ends.subList(5, 8)).containsOnly("done");
             assertThat(ends.get(8)).startsWith("failed: ");
@@ -87,7 +92,78 @@ class JoinedGpusTest {
         assertThat(ends(two.get(1)).get(9))
                 .contains(" for rank 0 at rank 1 before it loads; all processes must give buffers of allocateAll");
         assertThat(ends(two.get(0)).get(9)).startsWith("failed: ").contains("rank 1");
-        assertThat(ends(two.get(0)).get(3)).startsWith("failed: device 2 cannot open the memory of rank 1: ");
+        assertThat(ends(two.get(0)).get(3)).startsWith("failed: devices [2] cannot touch the memory of rank 1, as ");
+    }
+
+    /** A call of the driver may fail in one process: all go on without the switch, and nothing is left. */
+    @Test
+    void theSwitchAddsUpForTwoProcessesUnlessOneCannot() throws Exception {
+        List<TestProcess> two = start(
+                2,
+                SWITCH,
+                new Case("multicast", "0,1;2", "packing", 97),
+                new Case("cuMulticastBindAddr", "0;1", "packing", 1),
+                // The third mapping, behind those of the memory of both.
+                new Case("cuMemMap", "0;1", "packing", 3));
+        for (TestProcess process : two) {
+            assertThat(ends(process)).hasSize(3).containsOnly("done");
+        }
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "0;1 | packing",
+                "0,1;2,3 | packing",
+                "0;1;2;3 | packing",
+                "0;1,2;3 | one-shot",
+                "0,1;2,3 | star",
+                "0;1;2;3 | star"
+            })
+    void everyKindOfCallInTheSwitch(String devices, String algorithm) throws Exception {
+        everyKind(SWITCH, "multicast", devices, algorithm, 3);
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @CsvSource({
+        "cuMemImportFromShareableHandle, 2",
+        "cuMulticastAddDevice, 1",
+        "cuMulticastBindAddr, 1",
+        "cuMemAddressReserve, 3",
+        "cuMemMap, 3",
+        "cuMemSetAccess, 3"
+    })
+    void eachRefusalInOneProcessIsMet(String function, int number) throws Exception {
+        for (TestProcess process : start(2, SWITCH, new Case(function, "0;1", "packing", number))) {
+            assertThat(process.lastLine()).isEqualTo("done");
+        }
+    }
+
+    /** GPUs that two processes share, and one whose driver has no multicast objects. */
+    @Test
+    @Tag("soak")
+    void withoutMulticastObjectsInAllProcessesThereAreNone() throws Exception {
+        Case apart = new Case("cuMulticastCreate", "0;1", "packing", 1);
+        Case shared = new Case("cuMulticastCreate", "0,0;1", "packing", 1);
+        List<TestProcess> two = List.of(
+                start(0, 2, SWITCH, apart, shared),
+                start(1, 2, SWITCH.replace("multicast on", "multicast none"), apart, shared));
+        for (TestProcess process : two) {
+            assertThat(process.out()).isEqualTo("done\ndone\n");
+        }
+    }
+
+    /** Kills one of three processes while all make multicast objects. */
+    @Test
+    @Tag("soak")
+    void aProcessThatIsKilledWhileMemoryIsAllocatedIsNamed() throws Exception {
+        for (int seed = 0; seed < 10; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            kill(seed, random, new Case("allocate", "0;1;2", "packing", 1_000));
+        }
     }
 
     @Test
@@ -122,14 +198,18 @@ class JoinedGpusTest {
      */
     private List<TestProcess> killOne(int seed, Case... before) throws Exception {
         SplittableRandom random = new SplittableRandom(seed);
-        int victim = random.nextInt(3);
-        int calls = LEAVE_AFTER + 1 + random.nextInt(100);
-        long spins = random.nextLong(200_000);
         Case sums = seed % 2 == 0
                 ? new Case("exchanged-sum", "0;1;2", "packing", Integer.MAX_VALUE)
                 : new Case("sum", "0;1;2", "auto", Integer.MAX_VALUE);
-        List<TestProcess> three = start(
-                3, MACHINE, Stream.concat(Stream.of(before), Stream.of(sums)).toArray(Case[]::new));
+        return kill(
+                seed, random, Stream.concat(Stream.of(before), Stream.of(sums)).toArray(Case[]::new));
+    }
+
+    private List<TestProcess> kill(int seed, SplittableRandom random, Case... cases) throws Exception {
+        int victim = random.nextInt(3);
+        int calls = LEAVE_AFTER + 1 + random.nextInt(100);
+        long spins = random.nextLong(200_000);
+        List<TestProcess> three = start(3, SWITCH, cases);
         three.get(victim).awaitLine("call " + calls);
         for (long s = 0; s < spins; s++) {
             Thread.onSpinWait();
@@ -166,7 +246,7 @@ class JoinedGpusTest {
                 "0,0;1,1 | single-tree"
             })
     void everyKindOfCallByEveryAlgorithm(String devices, String algorithm) throws Exception {
-        everyKind("compare", devices, algorithm);
+        everyKind(MACHINE, "compare", devices, algorithm, 1);
     }
 
     @ParameterizedTest
@@ -182,12 +262,13 @@ class JoinedGpusTest {
                 "0,0;1,1 | star"
             })
     void everyKindOfExchangeByEachAlgorithm(String devices, String algorithm) throws Exception {
-        everyKind("exchange", devices, algorithm);
+        everyKind(MACHINE, "exchange", devices, algorithm, 1);
     }
 
-    private void everyKind(String program, String devices, String algorithm) throws Exception {
+    private void everyKind(String machine, String program, String devices, String algorithm, int step)
+            throws Exception {
         int number = devices.split(";", -1).length;
-        for (TestProcess process : start(number, MACHINE, new Case(program, devices, algorithm, 1))) {
+        for (TestProcess process : start(number, machine, new Case(program, devices, algorithm, step))) {
             assertThat(process.lastLine()).isEqualTo("done");
         }
     }
@@ -216,7 +297,7 @@ class JoinedGpusTest {
     private TestProcess start(int process, int number, String machine, Case... cases) throws IOException {
         Path file = Files.writeString(folder.resolve("machine" + process), machine);
         ProcessBuilder builder = new ProcessBuilder(Processes.java(
-                List.of(),
+                List.of("-Djava.io.tmpdir=" + folder),
                 JoinedGpuProgram.class.getName(),
                 Arrays.stream(cases).map(each -> each.of(process)).toArray(String[]::new)));
         builder.environment().put("LD_LIBRARY_PATH", CudaEmulator.build().toString());

@@ -202,25 +202,69 @@ class MulticastTest {
         }
     }
 
+    /** Kernels find out by handles whether buffers lie in the same place of all ranks. */
+    @Test
+    void theSwitchTakesPartInJointMemoryOfOnePlace() {
+        HostComparison comparison = HostComparison.exact(new SplittableRandom(1));
+        try (ExchangeGpus gpus = ExchangeGpus.multicasting(emulator, 3, AlgorithmChoice.PACKING)) {
+            for (Collective collective :
+                    List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+                for (boolean inPlace : new boolean[] {true, false}) {
+                    for (long count : new long[] {48, 3 * 516}) {
+                        long before = accesses();
+                        compare(comparison.together(), gpus, collective, inPlace, count, 0);
+                        compare(comparison.alike(), gpus, collective, inPlace, count, 4);
+                        assertThat(accesses()).isEqualTo(before);
+                        compare(comparison.alike(), gpus, collective, inPlace, count, 0);
+                        assertThat(accesses()).isGreaterThan(before);
+                    }
+                }
+            }
+        }
+    }
+
+    private static void compare(
+            HostComparison comparison,
+            ExchangeGpus gpus,
+            Collective collective,
+            boolean inPlace,
+            long count,
+            long shift) {
+        comparison.compare(gpus.host(), gpus.cuda(), collective, DataType.F32, ReduceOp.SUM, inPlace, count, shift);
+    }
+
+    private long accesses() {
+        return emulator.count("multicast accesses");
+    }
+
     @Test
     void multicastsHaveNoRace() {
-        interleave(0, 10);
+        interleave(0, 10, false);
+    }
+
+    @Test
+    void multicastsInJointMemoryHaveNoRace() {
+        interleave(10, 10, true);
     }
 
     @Test
     @Tag("soak")
     void manyMulticastsHaveNoRace() {
-        interleave(1000, 3000);
+        interleave(1000, 3000, false);
+        interleave(10_000, 3000, true);
     }
 
-    private void interleave(long first, int calls) {
+    /** @param isJoint whether buffers are like those of several processes, where each call has one place or several */
+    private void interleave(long first, int calls, boolean isJoint) {
         for (long seed = first; seed < first + calls; seed += 10) {
             SplittableRandom random = new SplittableRandom(seed);
             EmulatedProcess.beginAnother(emulator);
             HostComparison comparison = HostComparison.exact(random);
             AlgorithmChoice algorithm = RandomChoices.any(RandomChoices.EXCHANGING_ALGORITHMS, random);
-            try (ExchangeGpus gpus = gpus(seed == first ? 2 : random.nextInt(2, 9), algorithm)) {
-                HostComparison between = comparison.in(gpus.streams(emulator));
+            int ranks = seed == first ? 2 : random.nextInt(2, 9);
+            try (ExchangeGpus gpus =
+                    isJoint ? ExchangeGpus.multicasting(emulator, ranks, algorithm) : gpus(ranks, algorithm)) {
+                HostComparison inStreams = comparison.in(gpus.streams(emulator));
                 for (int call = 0; call < 10; call++) {
                     emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
                     Collective collective = RandomChoices.any(List.of(Collective.values()), random);
@@ -228,6 +272,9 @@ class MulticastTest {
                             List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
                     boolean whole = random.nextInt(4) > 0;
                     boolean isLong = call == 0 && gpus.cuda().size() == 2;
+                    HostComparison between = !isJoint
+                            ? inStreams
+                            : isLong || random.nextBoolean() ? inStreams.alike() : inStreams.together();
                     between.compare(
                             gpus.host(),
                             gpus.cuda(),
@@ -242,7 +289,7 @@ class MulticastTest {
                     assertThat(emulator.problems()).as("seed %d", seed).isEmpty();
                     assertThat(emulator.count("races")).as("seed %d", seed).isZero();
                 }
-                interleaved += multicasts();
+                interleaved += isJoint ? accesses() : multicasts();
                 emulator.tell("interleave 0");
             }
         }

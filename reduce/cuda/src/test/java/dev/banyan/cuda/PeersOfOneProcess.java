@@ -13,6 +13,13 @@ import org.jspecify.annotations.Nullable;
 
 /** One process that holds all ranks, with buffers like those of several processes: one emulator sees all its races. */
 final class PeersOfOneProcess implements JobPeers {
+    private final boolean multicasts;
+
+    /** @param multicasts whether buffers have multicast addresses */
+    PeersOfOneProcess(boolean multicasts) {
+        this.multicasts = multicasts;
+    }
+
     @Override
     public boolean opensBuffers() {
         return true;
@@ -26,7 +33,7 @@ final class PeersOfOneProcess implements JobPeers {
     @Override
     public ProgramPieces pieces(
             Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
-        return ALONE.pieces(ranks, lanes, viewers);
+        return multicasts ? new MulticastPieces(ranks, lanes, viewers) : ALONE.pieces(ranks, lanes, viewers);
     }
 
     @Override

@@ -1,7 +1,9 @@
 package dev.banyan.reduce.internal.processes;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -43,6 +45,11 @@ public final class Exchange implements AutoCloseable {
         }
     }
 
+    /** Returns the number of this process. */
+    public int process() {
+        return job.process();
+    }
+
     /**
      * Gives bytes to the others, waits for theirs, and returns when all have them.
      *
@@ -75,6 +82,51 @@ public final class Exchange implements AutoCloseable {
         // From here on each may give something else.
         job.meet(what, timeoutNanos);
         return all;
+    }
+
+    /**
+     * Gives descriptors to the others, as {@link #swap} gives bytes, and closes them.
+     *
+     * @param given at most 253
+     * @return copies of what each process has given, which the caller closes
+     * @throws IllegalStateException also if the kernel passes no descriptors
+     */
+    public synchronized List<int[]> swapDescriptors(String what, int... given) {
+        List<int[]> all = new ArrayList<>();
+        try (DescriptorSocket socket = new DescriptorSocket()) {
+            byte[] own = ByteBuffer.allocate(2 * Integer.BYTES)
+                    .putInt(socket.folder())
+                    .putInt(given.length)
+                    .array();
+            List<ByteBuffer> givers =
+                    swap(what, own).stream().map(ByteBuffer::wrap).toList();
+            // They take turns, as few messages fit into a socket.
+            for (int giver = 0; giver < givers.size(); giver++) {
+                int number = givers.get(giver).getInt(Integer.BYTES);
+                if (number > 0 && giver == job.process()) {
+                    for (int other = 0; other < givers.size(); other++) {
+                        socket.send(job.block().id(other), givers.get(other).getInt(0), given);
+                    }
+                }
+                job.meet(what, timeoutNanos);
+                all.add(number > 0 ? socket.receive(number) : new int[0]);
+            }
+            return all;
+        } catch (IOException e) {
+            closeDescriptors(all);
+            job.fail();
+            throw new IllegalStateException("this process cannot share its memory: " + e.getMessage(), e);
+        } catch (Throwable e) {
+            closeDescriptors(all);
+            throw e;
+        } finally {
+            LinuxCalls.close(given);
+        }
+    }
+
+    /** Closes descriptors that processes have given. */
+    public static void closeDescriptors(List<int[]> descriptors) {
+        descriptors.forEach(LinuxCalls::close);
     }
 
     @Override

@@ -78,8 +78,7 @@ final class LinuxCalls {
     private LinuxCalls() {}
 
     @SuppressWarnings("restricted")
-    private static MethodHandle find(
-            Linker linker, String name, FunctionDescriptor descriptor, Linker.Option... options) {
+    static MethodHandle find(Linker linker, String name, FunctionDescriptor descriptor, Linker.Option... options) {
         return linker.downcallHandle(
                 linker.defaultLookup()
                         .find(name)
@@ -174,6 +173,12 @@ final class LinuxCalls {
             int _ = (int) CLOSE.invokeExact(descriptor);
         } catch (Throwable e) {
             throw new IllegalStateException("close throws nothing", e);
+        }
+    }
+
+    static void close(int[] descriptors) {
+        for (int descriptor : descriptors) {
+            close(descriptor);
         }
     }
 

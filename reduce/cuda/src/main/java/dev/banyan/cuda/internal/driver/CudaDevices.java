@@ -104,6 +104,11 @@ public final class CudaDevices {
         return (end < 0 ? text : text.substring(0, end)).strip();
     }
 
+    /** Returns whether the driver says that a device can have multicast addresses. */
+    public static boolean multicasts(int ordinal) {
+        return MulticastMemory.isSupported(device(ordinal));
+    }
+
     /**
      * The version of CUDA that the driver has, e.g. {@code CUDA 12.4}.
      *

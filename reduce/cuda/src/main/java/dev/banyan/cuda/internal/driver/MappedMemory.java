@@ -21,21 +21,19 @@ public final class MappedMemory {
     /** Memory is mapped in multiples of so many bytes. */
     private static final long GRANULE = 2 << 20;
 
+    /** CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR. */
+    static final int DESCRIPTOR = 1;
+
     private final DeviceAddress address = new DeviceAddress();
     private final long bytes;
 
     /**
-     * Allocates memory. The calling thread's driver calls then go to its device.
+     * Maps memory, and releases its handle.
      *
-     * @param owner the device whose memory it is
-     * @param least bytes that it has at least
-     * @param viewers the devices that it is open to, the owner among them
+     * @param where names the memory in messages
      */
-    public MappedMemory(CudaDevice owner, long least, List<CudaDevice> viewers) {
-        bytes = Math.ceilDiv(least, GRANULE) * GRANULE;
-        owner.enter();
-        String where = " of " + bytes + " bytes for device programs on device " + owner.ordinal();
-        long memory = create(owner, bytes, where);
+    private MappedMemory(long memory, long bytes, List<CudaDevice> viewers, String where) {
+        this.bytes = bytes;
         boolean isMapped = false;
         try {
             Cuda.check(
@@ -59,14 +57,88 @@ public final class MappedMemory {
     }
 
     /**
+     * Allocates memory. The calling thread's driver calls then go to its device.
+     *
+     * @param owner the device whose memory it is
+     * @param least bytes that it has at least
+     * @param viewers the devices that it is open to, the owner among them
+     */
+    public static MappedMemory of(CudaDevice owner, long least, List<CudaDevice> viewers) {
+        return of(owner, least, viewers, 0);
+    }
+
+    /** Allocates memory that other processes can map, too, by {@link #descriptor}. */
+    public static MappedMemory exportable(CudaDevice owner, long least, List<CudaDevice> viewers) {
+        return of(owner, least, viewers, DESCRIPTOR);
+    }
+
+    private static MappedMemory of(CudaDevice owner, long least, List<CudaDevice> viewers, int handleTypes) {
+        long bytes = Math.ceilDiv(least, GRANULE) * GRANULE;
+        owner.enter();
+        String where = " of " + bytes + " bytes for device programs on device " + owner.ordinal();
+        return new MappedMemory(create(owner, bytes, handleTypes, where), bytes, viewers, where);
+    }
+
+    /**
+     * Maps memory of another process.
+     *
+     * @param descriptor which stays the caller's
+     * @param least bytes as given to {@link #exportable}
+     * @param viewers devices of this process that it is open to
+     * @param where names the memory in messages
+     */
+    public static MappedMemory imported(int descriptor, long least, List<CudaDevice> viewers, String where) {
+        long bytes = Math.ceilDiv(least, GRANULE) * GRANULE;
+        return new MappedMemory(importHandle(descriptor, where), bytes, viewers, where);
+    }
+
+    /** Returns the handle of what another process has exported. */
+    static long importHandle(int descriptor, String where) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment handle = arena.allocate(ValueLayout.JAVA_LONG);
+            Cuda.check(
+                    DriverCalls.call("cuMemImportFromShareableHandle", handle, (long) descriptor, DESCRIPTOR),
+                    "cuMemImportFromShareableHandle" + where);
+            return handle.get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    /** Returns a descriptor of exportable memory, which the caller closes. */
+    public int descriptor() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment handle = arena.allocate(ValueLayout.JAVA_LONG);
+            Cuda.check(
+                    DriverCalls.call("cuMemRetainAllocationHandle", handle, address.value()),
+                    "cuMemRetainAllocationHandle");
+            long memory = handle.get(ValueLayout.JAVA_LONG, 0);
+            try {
+                return exportHandle(memory);
+            } finally {
+                int _ = DriverCalls.call("cuMemRelease", memory);
+            }
+        }
+    }
+
+    static int exportHandle(long memory) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment descriptor = arena.allocate(ValueLayout.JAVA_INT);
+            Cuda.check(
+                    DriverCalls.call("cuMemExportToShareableHandle", descriptor, memory, DESCRIPTOR, 0L),
+                    "cuMemExportToShareableHandle");
+            return descriptor.get(ValueLayout.JAVA_INT, 0);
+        }
+    }
+
+    /**
      * Returns a handle of new memory. JCuda's binding of the function does not clear what it does not set, which the
      * driver refuses.
      */
-    private static long create(CudaDevice owner, long bytes, String where) {
+    private static long create(CudaDevice owner, long bytes, int handleTypes, String where) {
         try (Arena arena = Arena.ofConfined()) {
             // CUmemAllocationProp: the type, that of handles, the location's type and number, and zeros.
             MemorySegment properties = arena.allocate(32, Long.BYTES);
             properties.setAtIndex(ValueLayout.JAVA_INT, 0, CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED);
+            properties.setAtIndex(ValueLayout.JAVA_INT, 1, handleTypes);
             properties.setAtIndex(ValueLayout.JAVA_INT, 2, CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE);
             properties.setAtIndex(ValueLayout.JAVA_INT, 3, owner.ordinal());
             MemorySegment created = arena.allocate(ValueLayout.JAVA_LONG);

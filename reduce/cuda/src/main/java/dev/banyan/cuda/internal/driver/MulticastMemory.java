@@ -9,9 +9,11 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntSupplier;
+import jcuda.driver.CUdevice;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,21 +26,33 @@ public final class MulticastMemory {
     private static final Logger LOG = LoggerFactory.getLogger(MulticastMemory.class);
     private static final int MULTICAST_SUPPORTED = 132;
 
+    private final long handle;
+    private final long bytes;
     private final DeviceAddress address = new DeviceAddress();
     /** Undo what was done; the last is first. */
     private final Deque<IntSupplier> undoing = new ArrayDeque<>();
 
+    private MulticastMemory(long handle, long bytes) {
+        this.handle = handle;
+        this.bytes = bytes;
+        undoing.push(() -> DriverCalls.call("cuMemRelease", handle));
+    }
+
     /**
+     * Makes addresses for devices of one process.
+     *
      * @param devices all devices
      * @param parts memory of each device, of one length
      * @throws CudaException if the driver refuses that
      */
-    public MulticastMemory(List<CudaDevice> devices, List<MappedMemory> parts) {
-        long bytes = parts.getFirst().bytes();
-        try (Arena arena = Arena.ofConfined()) {
-            make(devices, parts, bytes, arena);
+    public static MulticastMemory joining(List<CudaDevice> devices, List<MappedMemory> parts) {
+        MulticastMemory made = create(devices.size(), parts.getFirst().bytes(), 0);
+        try {
+            devices.forEach(made::add);
+            made.map(devices, parts);
+            return made;
         } catch (Throwable e) {
-            int _ = free();
+            int _ = made.free();
             throw e;
         }
     }
@@ -46,28 +60,67 @@ public final class MulticastMemory {
     /** Makes addresses; none, with a warning, where the driver refuses that. */
     public static Optional<MulticastMemory> of(List<CudaDevice> devices, List<MappedMemory> parts) {
         try {
-            return Optional.of(new MulticastMemory(devices, parts));
+            return Optional.of(joining(devices, parts));
         } catch (CudaException e) {
-            LOG.warn(
-                    "the switch between the GPUs does not add up for kernels, which do it themselves: {}; see that the"
-                            + " fabric manager runs",
-                    e.getMessage());
+            warn(e.getMessage());
             return Optional.empty();
         }
     }
 
-    private void make(List<CudaDevice> devices, List<MappedMemory> parts, long bytes, Arena arena) {
-        // CUmulticastObjectProp: the number of devices, the length, the types of handles and the flags.
-        MemorySegment properties = arena.allocate(ValueLayout.JAVA_LONG, 4);
-        properties.set(ValueLayout.JAVA_INT, 0, devices.size());
-        properties.setAtIndex(ValueLayout.JAVA_LONG, 1, bytes);
-        MemorySegment created = arena.allocate(ValueLayout.JAVA_LONG);
-        call("cuMulticastCreate", created, properties);
-        long handle = created.get(ValueLayout.JAVA_LONG, 0);
-        undoing.push(() -> DriverCalls.call("cuMemRelease", handle));
-        for (CudaDevice device : devices) {
-            call("cuMulticastAddDevice", handle, device.ordinal());
+    /** Reports that there are no addresses. */
+    public static void warn(@Nullable String reason) {
+        LOG.warn(
+                "the switch between the GPUs does not add up for kernels, which do it themselves: {}; see that the"
+                        + " fabric manager runs",
+                reason);
+    }
+
+    /**
+     * Makes an object that other processes can take part in by {@link #descriptor}.
+     *
+     * @param devices the number of devices of all processes
+     * @throws CudaException if the driver refuses that
+     */
+    public static MulticastMemory exportable(int devices, long bytes) {
+        return create(devices, bytes, MappedMemory.DESCRIPTOR);
+    }
+
+    private static MulticastMemory create(int devices, long bytes, long handleTypes) {
+        try (Arena arena = Arena.ofConfined()) {
+            // CUmulticastObjectProp: the number of devices, the length, the types of handles and the flags.
+            MemorySegment properties = arena.allocate(ValueLayout.JAVA_LONG, 4);
+            properties.set(ValueLayout.JAVA_INT, 0, devices);
+            properties.setAtIndex(ValueLayout.JAVA_LONG, 1, bytes);
+            properties.setAtIndex(ValueLayout.JAVA_LONG, 2, handleTypes);
+            MemorySegment created = arena.allocate(ValueLayout.JAVA_LONG);
+            call("cuMulticastCreate", created, properties);
+            return new MulticastMemory(created.get(ValueLayout.JAVA_LONG, 0), bytes);
         }
+    }
+
+    /** Takes part in an object of another process, whose descriptor stays the caller's. */
+    public static MulticastMemory imported(int descriptor, long bytes) {
+        return new MulticastMemory(MappedMemory.importHandle(descriptor, " of a multicast object"), bytes);
+    }
+
+    /** Returns a descriptor of an exportable object, which the caller closes. */
+    public int descriptor() {
+        return MappedMemory.exportHandle(handle);
+    }
+
+    /** Adds a device of this process. */
+    public void add(CudaDevice device) {
+        call("cuMulticastAddDevice", handle, device.ordinal());
+    }
+
+    /**
+     * Binds memory of this process, and maps the addresses. All processes have added their devices: the driver would
+     * wait for them without a limit.
+     *
+     * @param devices those of this process
+     * @param parts memory of each of them, as long as the object
+     */
+    public void map(List<CudaDevice> devices, List<MappedMemory> parts) {
         for (int d = 0; d < devices.size(); d++) {
             int ordinal = devices.get(d).ordinal();
             call("cuMulticastBindAddr", handle, 0L, parts.get(d).address().value(), bytes, 0L);
@@ -88,13 +141,13 @@ public final class MulticastMemory {
 
     /** Returns whether the driver says that all devices can take part; an older one does not know the attribute. */
     public static boolean isSupported(List<CudaDevice> devices) {
-        return devices.stream().allMatch(MulticastMemory::isSupported);
+        return devices.stream().allMatch(device -> isSupported(device.handle()));
     }
 
-    private static boolean isSupported(CudaDevice device) {
+    /** Returns the same for a device of a process. */
+    public static boolean isSupported(CUdevice device) {
         int[] supported = new int[1];
-        return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device.handle())
-                        == CUresult.CUDA_SUCCESS
+        return JCudaDriver.cuDeviceGetAttribute(supported, MULTICAST_SUPPORTED, device) == CUresult.CUDA_SUCCESS
                 && supported[0] != 0;
     }
 

@@ -31,6 +31,8 @@ public final class JobGpus {
     /** By bus id. */
     private final Map<String, String> models = new TreeMap<>();
 
+    private boolean multicasts = true;
+
     /**
      * Waits for the bus ids and models of the others.
      *
@@ -41,14 +43,15 @@ public final class JobGpus {
         List<String> visible = CudaDevices.busIds();
         List<String> own = Arrays.stream(devices)
                 .mapToObj(device -> device >= 0 && device < visible.size()
-                        ? visible.get(device) + " " + CudaDevices.model(device)
-                        : " ")
+                        ? visible.get(device) + " " + CudaDevices.multicasts(device) + " " + CudaDevices.model(device)
+                        : " false ")
                 .toList();
         for (byte[] given : exchange.swap("joining", String.join("\n", own).getBytes(StandardCharsets.UTF_8))) {
             for (String gpu : new String(given, StandardCharsets.UTF_8).split("\n", -1)) {
-                int space = gpu.indexOf(' ');
-                busIds.add(gpu.substring(0, space));
-                models.put(gpu.substring(0, space), gpu.substring(space + 1));
+                String[] words = gpu.split(" ", 3);
+                busIds.add(words[0]);
+                multicasts &= Boolean.parseBoolean(words[1]);
+                models.put(words[0], words[2]);
             }
         }
     }
@@ -83,6 +86,11 @@ public final class JobGpus {
     /** Returns how many GPUs of which models hold all ranks. */
     String models() {
         return CudaDevices.counted(models.values().stream());
+    }
+
+    /** Returns whether all GPUs can have multicast addresses, none of which has two ranks. */
+    boolean multicasts() {
+        return multicasts && busIds.stream().distinct().count() == busIds.size();
     }
 
     /** Returns the place of each rank, see {@link Ranks}. */

@@ -2,7 +2,6 @@ package dev.banyan.cuda.internal.job;
 
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.memory.CopyLane;
-import dev.banyan.cuda.internal.memory.OwnPieces;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
@@ -23,6 +22,7 @@ public final class JoinedPeers implements JobPeers {
     private final Exchange exchange;
     private final int[] places;
     private final String models;
+    private final boolean multicasts;
     private final long timeoutNanos;
     private final boolean triesPeers;
     private final boolean opensBuffers;
@@ -43,6 +43,7 @@ public final class JoinedPeers implements JobPeers {
         this.exchange = exchange;
         places = gpus.places();
         models = gpus.models();
+        multicasts = gpus.multicasts();
         this.timeoutNanos = timeoutNanos;
         this.triesPeers = triesPeers;
         this.opensBuffers = opensBuffers;
@@ -56,10 +57,9 @@ public final class JoinedPeers implements JobPeers {
     @Override
     public ProgramPieces pieces(
             Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
-        OwnPieces own = new OwnPieces(ranks, lanes, OwnPieces.Allocation.PLAIN);
-        IpcPieces pieces = new IpcPieces(ranks, own, exchange, this::processOf);
+        SharedPieces pieces = new SharedPieces(ranks, lanes, viewers, exchange, this::processOf, multicasts);
         if (triesPeers) {
-            new IpcTrial(ranks, pieces, exchange, timeoutNanos).run();
+            new JobTrial(ranks, pieces, exchange, timeoutNanos).run();
         }
         return pieces;
     }
@@ -115,7 +115,7 @@ public final class JoinedPeers implements JobPeers {
     @Override
     public boolean leave(ProgramPieces pieces) {
         CloseAll all = new CloseAll();
-        boolean left = job.leave(((IpcPieces) pieces)::closeOthers, timeoutNanos);
+        boolean left = job.leave(((SharedPieces) pieces)::closeOthers, timeoutNanos);
         all.close(exchange::close);
         all.close(job::close);
         all.throwFailure();

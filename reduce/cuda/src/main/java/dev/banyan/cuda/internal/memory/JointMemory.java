@@ -13,8 +13,7 @@ import java.util.stream.IntStream;
 /**
  * Memory that all processes allocate together, a piece for each rank, and that the devices of all of them may touch. It
  * lasts as long as its {@link ProgramPieces}. All allocate in one order, so that each process knows by itself, without
- * a meeting for each call, that calls on this memory are exchanges. IPC handles open it, which are bytes; multicast
- * addresses would need file descriptors, so it has none.
+ * a meeting for each call, that calls on this memory are exchanges.
  *
  * <p>Each device sees a piece at an address of its own, so that kernels send each other handles: the number of the
  * piece and an offset. Each device has a table with the address of each piece by its number.
@@ -38,6 +37,8 @@ public final class JointMemory {
     private final List<Integer> tables;
     /** Pieces of the ranks of this process, by address. */
     private final TreeMap<Long, Part> parts = new TreeMap<>();
+    /** The multicast addresses of pieces that were added together, 0 where there are none. */
+    private final List<Long> multicasts = new ArrayList<>();
     /** The addresses of the pieces that the ranks of this process got last. */
     private List<Long> last = List.of();
 
@@ -89,7 +90,9 @@ public final class JointMemory {
         List<Integer> added = IntStream.range(0, ranks.size())
                 .mapToObj(rank -> pieces.add(ranks.place(rank), bytes, false))
                 .toList();
-        pieces.share("allocating buffers of " + bytes + " bytes together");
+        String what = "allocating buffers of " + bytes + " bytes together";
+        pieces.share(what);
+        multicasts.add(pieces.multicast(added, what));
         lanes.forEach((device, lane) -> lane.write(
                 table(device) + (long) Long.BYTES * pieceCount,
                 MemorySegment.ofArray(added.stream()
@@ -110,6 +113,17 @@ public final class JointMemory {
     public long table(CudaDevice device) {
         int rank = ranks.first() + ranks.held().indexOf(device);
         return pieces.address(tables.get(ranks.place(rank)), device);
+    }
+
+    /** Returns whether kernels may get multicast addresses, in all processes alike. */
+    public boolean multicasts() {
+        return pieces.multicasts();
+    }
+
+    /** Returns the multicast address of what has a handle, or 0 if there is none. */
+    public synchronized long multicast(long handle) {
+        long address = multicasts.get((int) (handle >> OFFSET_BITS) / ranks.size());
+        return address == 0 ? 0 : address + (handle & (1L << OFFSET_BITS) - 1);
     }
 
     /** Returns the handle of bytes of a rank of this process, or -1 if they are other memory. */

@@ -36,7 +36,7 @@ public final class OpenAllocation implements OwnPieces.Allocation {
             rests.put(device, new Rest(rest.address() + whole, rest.bytes() - whole));
             return new Block(new DeviceAddress(rest.address()), () -> CUresult.CUDA_SUCCESS);
         }
-        MappedMemory memory = new MappedMemory(device, whole, viewers.apply(device));
+        MappedMemory memory = MappedMemory.of(device, whole, viewers.apply(device));
         rests.put(device, new Rest(memory.address().value() + whole, memory.bytes() - whole));
         return new Block(memory.address(), memory::free);
     }

@@ -84,7 +84,7 @@ final class OpenHeap {
     }
 
     private MappedMemory map(CudaDevice device, long bytes) {
-        MappedMemory mapping = new MappedMemory(device, bytes, devices);
+        MappedMemory mapping = MappedMemory.of(device, bytes, devices);
         List<Group> sameLength = groups.computeIfAbsent(mapping.bytes(), _ -> new ArrayList<>());
         Group group = sameLength.stream()
                 .filter(one -> !one.parts.containsKey(device))

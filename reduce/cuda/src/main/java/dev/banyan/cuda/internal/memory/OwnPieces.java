@@ -15,12 +15,6 @@ import jcuda.driver.JCudaDriver;
 public final class OwnPieces implements ProgramPieces {
     /** Allocates memory of devices. */
     public interface Allocation {
-        /** Memory as cuMemAlloc gives it, which other processes can open. */
-        Allocation PLAIN = (device, bytes) -> {
-            DeviceAddress address = device.allocate(bytes, " for device programs");
-            return new Block(address, () -> JCudaDriver.cuMemFree(address));
-        };
-
         Block allocate(CudaDevice device, long bytes);
 
         /** @param free frees it and returns the driver's result */
@@ -70,6 +64,16 @@ public final class OwnPieces implements ProgramPieces {
 
     public synchronized long address(int piece) {
         return pieces.get(piece).block().address().value();
+    }
+
+    @Override
+    public boolean multicasts() {
+        return false;
+    }
+
+    @Override
+    public long multicast(List<Integer> ofPlaces, String what) {
+        return 0;
     }
 
     @Override

@@ -30,6 +30,18 @@ public interface ProgramPieces {
     /** Returns where a shared piece begins as a device of this process sees it. */
     long address(int piece, CudaDevice viewer);
 
+    /** Returns whether {@link #multicast} may give addresses, in all processes alike. */
+    boolean multicasts();
+
+    /**
+     * Makes addresses by which the switch reaches shared pieces, in all processes or in none.
+     *
+     * @param ofPlaces a piece of each place, all of one length
+     * @param what they are for, the same in all processes
+     * @return the address, or 0 if there is none
+     */
+    long multicast(List<Integer> ofPlaces, String what);
+
     /** Clears all lines of this process's devices, behind what is in their streams. */
     void clearLines(Function<CudaDevice, CUstream> streams);
 

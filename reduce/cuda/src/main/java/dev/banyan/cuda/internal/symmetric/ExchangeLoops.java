@@ -68,7 +68,7 @@ final class ExchangeLoops {
     /** Emits the loops of shares with multicast addresses, behind which it goes to a label; others go on. */
     private void emitMulticast(String moved) {
         MulticastLoops multicast = new MulticastLoops(text, kernel, code);
-        String kind = loops.kind();
+        String kind = loops.multicasts();
         int both = ExchangeTable.Share.COMBINED + ExchangeTable.Share.TO_ALL;
         for (int k = 1; k <= both; k++) {
             boolean combines = (k & ExchangeTable.Share.COMBINED) != 0;

@@ -56,15 +56,28 @@ record ExchangePlan(
         return new Addresses(in, out);
     }
 
+    /** Returns handles, and behind them multicast addresses, which the kernel takes if it finds all buffers alike. */
     private @Nullable Addresses handles(JointMemory memory, long[] inputs, long[] outputs) {
-        Addresses handles = new Addresses(new long[inputs.length], new long[outputs.length]);
+        int ranks = inputs.length;
+        int length = multicast.isEmpty() ? ranks : ranks + 1;
+        Addresses handles = new Addresses(new long[length], new long[length]);
+        boolean areInPlace = true;
         for (Map.Entry<BufferAccess.Use, Long> used : uses.entrySet()) {
             BufferAccess.Use use = used.getKey();
             long handle = memory.handle(use.rank(), use.address(inputs, outputs), used.getValue());
             if (handle < 0) {
                 return null;
             }
-            (use.space() == Space.INPUT ? handles.inputs() : handles.outputs())[use.rank()] = handle;
+            long[] ofSpace = use.space() == Space.INPUT ? handles.inputs() : handles.outputs();
+            ofSpace[use.rank()] = handle;
+            if (multicast.contains(use.space())) {
+                ofSpace[ranks] = memory.multicast(handle);
+                areInPlace &= ofSpace[ranks] != 0 && ofSpace[ranks] % ExchangeTable.WORD_BYTES == 0;
+            }
+        }
+        if (!areInPlace) {
+            handles.inputs()[ranks] = 0;
+            handles.outputs()[ranks] = 0;
         }
         return handles;
     }

@@ -85,15 +85,21 @@ public final class ExchangePlanner {
         Element element = Element.of(type);
         int divisor = mean ? ranks.size() : 1;
         List<LaunchPlan> plans = new ArrayList<>();
-        if (multicasts && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
+        boolean isJoint = joint != null;
+        if ((multicasts || (joint != null && joint.multicasts()))
+                && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
-            ExchangeShares inSwitch = new ExchangeShares(exchange, divisor, type.bytes(), true, combines);
+            ExchangeShares inSwitch = new ExchangeShares(exchange, divisor, type.bytes(), true, combines, isJoint);
             if (!inSwitch.multicast().isEmpty()) {
                 plan(new ExchangeKernel(combining, element, true), inSwitch, exchange)
                         .ifPresent(plans::add);
             }
         }
-        ExchangeShares shares = new ExchangeShares(exchange, divisor, type.bytes(), false, false);
+        if (isJoint && !plans.isEmpty()) {
+            // No process may choose another plan by its own buffers alone.
+            return plans;
+        }
+        ExchangeShares shares = new ExchangeShares(exchange, divisor, type.bytes(), false, false, false);
         plan(new ExchangeKernel(combining, element, false), shares, exchange).ifPresent(plans::add);
         return plans;
     }
@@ -107,7 +113,7 @@ public final class ExchangePlanner {
         return exchange(schedule)
                 .flatMap(exchange -> plan(
                         new SumKernel(sum.type(), sum.contributions()),
-                        new ExchangeShares(exchange, sum.divisor(), sum.type().bytes(), false, false),
+                        new ExchangeShares(exchange, sum.divisor(), sum.type().bytes(), false, false, false),
                         exchange))
                 .map(LaunchPlan.class::cast);
     }

@@ -41,6 +41,8 @@ final class ExchangePtx {
     private final String table;
     private final String base;
     private final String stopped;
+    /** The kind of shares that the block leaves out; 0 for none. */
+    private final String omitted;
 
     /**
      * @param name of the kernel
@@ -64,6 +66,7 @@ final class ExchangePtx {
         table = text.register(LONG);
         base = text.register(LONG);
         stopped = test("setp.ne.u32", thread, thread);
+        omitted = multicasts ? word("mov.u32", 0) : "";
     }
 
     private String word(String operation, Object... operands) {
@@ -217,10 +220,14 @@ final class ExchangePtx {
         String found = text.label("buffers_found");
         String others = text.label("others_found");
         String joint = wide("ld.global.u64", field(ExchangeTable.JOINT));
+        String elsewhere = multicasts ? test("setp.ne.u32", thread, thread) : "";
         text.branchIf(test("setp.eq.u64", joint, 0), found);
         text.branchIf(test("setp.ge.u32", thread, word("ld.global.u32", field(ExchangeTable.RANKS))), others);
         String flag = flag(wide("ld.global.u64", field(ExchangeTable.OWN_FLAGS)), thread);
         String buffer = shared(BUFFERS, thread);
+        if (multicasts) {
+            compareHandles(flag, elsewhere);
+        }
         for (int side = 0; side < 2; side++) {
             String handle = wide("ld.global.u64", field(flag, ExchangeTable.HANDLES + 8 * side));
             String piece = wide("shr.u64", handle, JointMemory.OFFSET_BITS);
@@ -230,8 +237,35 @@ final class ExchangePtx {
                     + wide("add.u64", begin, offset));
         }
         text.place(others);
-        text.emit("bar.sync 0");
+        if (multicasts) {
+            text.emit("bar.warp.sync 0xffffffff");
+            text.emit("bar.red.or.pred " + elsewhere + ", 0, " + elsewhere);
+            text.emit("selp.b32 " + omitted + ", " + ExchangeTable.Share.ALIKE + ", " + ExchangeTable.Share.ELSEWHERE
+                    + ", " + elsewhere);
+        } else {
+            text.emit("bar.sync 0");
+        }
         text.place(found);
+    }
+
+    /** Finds out whether the buffers of a rank lie elsewhere than this one's, or have no multicast address. */
+    private void compareHandles(String flag, String elsewhere) {
+        String rank = word("ld.global.u32", field(ExchangeTable.RANK));
+        String ownFlag = flag(wide("ld.global.u64", field(ExchangeTable.OWN_FLAGS)), rank);
+        String distance = wide("sub.u64", wide("cvt.u64.u32", thread), wide("cvt.u64.u32", rank));
+        String pieces = wide("shl.b64", distance, JointMemory.OFFSET_BITS);
+        String address = shared(BUFFERS, word("ld.global.u32", field(ExchangeTable.RANKS)));
+        List<String> all = new ArrayList<>();
+        for (int side = 0; side < 2; side++) {
+            all.add(wide("ld.shared.u64", field(address, 8 * Kernel.Program.MOST_RANKS * side)));
+            String theirs = wide("ld.global.u64", field(flag, ExchangeTable.HANDLES + 8 * side));
+            String own = wide("ld.global.u64", field(ownFlag, ExchangeTable.HANDLES + 8 * side));
+            String differs = test("setp.ne.u64", theirs, wide("add.u64", own, pieces));
+            String matters = test("setp.ne.u64", all.getLast(), 0);
+            text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + test("and.pred", differs, matters));
+        }
+        String none = test("setp.eq.u64", wide("or.b64", all.getFirst(), all.getLast()), 0);
+        text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + none);
     }
 
     private static String field(String table, int offset) {
@@ -283,12 +317,18 @@ final class ExchangePtx {
         text.branchIf(test("setp.eq.u32", shares, 0), all);
         String sources = word("ld.global.u32", field(at, 0));
         String places = word("add.u32", sources, word("ld.global.u32", field(at, 4)));
+        String over = text.label("share_over");
+        if (multicasts) {
+            String kind = word("and.b32", word("ld.global.u32", field(at, 12)), omitted);
+            text.branchIf(test("setp.ne.u32", kind, 0), over);
+        }
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
         text.emit("bar.red.or.pred " + misaligned + ", 0, " + misaligned);
         text.scope(() ->
                 loops.accept(new ShareLoops(text, element.bytes(), table, block, at, sources, places, misaligned)));
         text.emit("bar.sync 0");
+        text.place(over);
         String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
         text.emit("add.u64 " + at + ", " + at + ", " + wide("cvt.u64.u32", bytes));
         text.emit("sub.u32 " + shares + ", " + shares + ", 1");

@@ -20,6 +20,7 @@ final class ExchangeShares {
     private final int elementBytes;
     private final boolean multicasts;
     private final boolean combines;
+    private final boolean decidesLater;
     private final Set<Space> multicast = EnumSet.noneOf(Space.class);
     private final List<List<ExchangeTable.Share>> ofRanks = new ArrayList<>();
 
@@ -27,8 +28,15 @@ final class ExchangeShares {
      * @param divisor of results
      * @param multicasts whether the switch stores to all ranks where a share does so
      * @param combines whether it also combines what it loads from all
+     * @param decidesLater whether the kernel finds out if it does, and gets shares for both cases
      */
-    ExchangeShares(DirectExchange exchange, int divisor, int elementBytes, boolean multicasts, boolean combines) {
+    ExchangeShares(
+            DirectExchange exchange,
+            int divisor,
+            int elementBytes,
+            boolean multicasts,
+            boolean combines,
+            boolean decidesLater) {
         this.exchange = exchange;
         schedule = exchange.schedule();
         ranks = schedule.ranks();
@@ -36,6 +44,7 @@ final class ExchangeShares {
         this.elementBytes = elementBytes;
         this.multicasts = multicasts;
         this.combines = combines;
+        this.decidesLater = decidesLater;
         for (int rank = 0; rank < ranks; rank++) {
             ofRanks.add(new ArrayList<>());
         }
@@ -68,17 +77,21 @@ final class ExchangeShares {
                 || !isAligned(targets.getFirst())
                 || !(combined || (toAll && sources.size() == 1))
                 || (!toAll && targets.size() > 1)) {
-            shares.add(share(sources, targets, 0, share.bytes()));
+            shares.add(share(sources, targets, 0, 0, share.bytes()));
             return;
         }
+        int alike = decidesLater ? ExchangeTable.Share.ALIKE : 0;
         shares.add(new ExchangeTable.Share(
                 List.of(combined ? multicast(sources.getFirst()) : place(sources.getFirst(), 0)),
                 List.of(toAll ? multicast(targets.getFirst()) : place(targets.getFirst(), 0)),
                 divisor,
-                (combined ? ExchangeTable.Share.COMBINED : 0) + (toAll ? ExchangeTable.Share.TO_ALL : 0),
+                alike + (combined ? ExchangeTable.Share.COMBINED : 0) + (toAll ? ExchangeTable.Share.TO_ALL : 0),
                 whole / elementBytes));
         if (whole < share.bytes()) {
-            shares.add(share(sources, targets, whole, share.bytes() - whole));
+            shares.add(share(sources, targets, alike, whole, share.bytes() - whole));
+        }
+        if (decidesLater) {
+            shares.add(share(sources, targets, ExchangeTable.Share.ELSEWHERE, 0, share.bytes()));
         }
     }
 
@@ -86,12 +99,13 @@ final class ExchangeShares {
         return place.offset() % ExchangeTable.WORD_BYTES == 0;
     }
 
-    private ExchangeTable.Share share(List<Location> sources, List<Location> targets, long offset, long bytes) {
+    private ExchangeTable.Share share(
+            List<Location> sources, List<Location> targets, int kind, long offset, long bytes) {
         return new ExchangeTable.Share(
                 sources.stream().map(source -> place(source, offset)).toList(),
                 targets.stream().map(target -> place(target, offset)).toList(),
                 divisor,
-                0,
+                kind,
                 bytes / elementBytes);
     }
 

@@ -23,7 +23,8 @@ import java.util.List;
  *
  * <p>Where other processes hold ranks, the kernel gets the handles of its ranks' buffers. Each rank sends those of its
  * input and its output to all with its first flag, {@link #HANDLES} bytes behind it, and finds the addresses of others'
- * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}.
+ * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}. All ranks see the same handles. If these
+ * differ by the rank's number alone, the switch takes part, else it does not.
  *
  * @param flags address of each rank's flags
  * @param joint address of the table for handles, or 0 if the kernel gets the addresses of all buffers
@@ -57,13 +58,18 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
     /**
      * Elements that a rank combines; the result is divided by the divisor.
      *
-     * @param kind 0, or a sum of {@link #COMBINED} and {@link #TO_ALL}, for multiples of 16 bytes in aligned places
+     * @param kind 0, or {@link #COMBINED}, {@link #TO_ALL} or both, for multiples of 16 bytes in aligned places; and
+     *     {@link #ALIKE} or {@link #ELSEWHERE}, if a kernel learns from handles whether the switch can take part
      */
     record Share(List<Place> sources, List<Place> targets, int divisor, int kind, long elements) {
         /** The only source is a multicast address. */
         static final int COMBINED = 1;
         /** The only target is a multicast address. */
         static final int TO_ALL = 2;
+        /** It is for buffers that have multicast addresses and lie in the same place of all ranks. */
+        static final int ALIKE = 4;
+        /** It is for other buffers. */
+        static final int ELSEWHERE = 8;
 
         private int bytes() {
             return SHARE_BYTES + PLACE_BYTES * (sources.size() + targets.size());

@@ -89,9 +89,10 @@ final class ShareLoops {
         return word("ld.global.u32", "[" + share + "+8]");
     }
 
-    /** Returns a register with the kind of the share. */
-    String kind() {
-        return word("ld.global.u32", "[" + share + "+12]");
+    /** Returns a register with what of the share are multicast addresses. */
+    String multicasts() {
+        int both = ExchangeTable.Share.COMBINED + ExchangeTable.Share.TO_ALL;
+        return word("and.b32", word("ld.global.u32", "[" + share + "+12]"), both);
     }
 
     /** The words of a thread in a round, all within the share but guarded ones. */

@@ -19,7 +19,7 @@ import jcuda.driver.CUresult;
  * it: where the IOMMU or PCIe access control redirects peer-to-peer traffic, other bytes arrive, or none. Each device
  * exchanges 64 KiB and a flag with each device of other processes.
  */
-final class IpcTrial {
+final class JobTrial {
     /** A trial that is late ends in an exception, so that a busy machine must not make it so. */
     private static final long MOST_NANOS = 30_000_000_000L;
 
@@ -27,11 +27,11 @@ final class IpcTrial {
             "turn off PCIe access control (ACS) and the IOMMU, or hold their ranks in one process";
 
     private final Ranks ranks;
-    private final IpcPieces pieces;
+    private final SharedPieces pieces;
     private final Exchange exchange;
     private final long deadlineNanos;
 
-    IpcTrial(Ranks ranks, IpcPieces pieces, Exchange exchange, long timeoutNanos) {
+    JobTrial(Ranks ranks, SharedPieces pieces, Exchange exchange, long timeoutNanos) {
         this.ranks = ranks;
         this.pieces = pieces;
         this.exchange = exchange;
