@@ -73,7 +73,7 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
 
     /** One line for people. */
     public String sentence() {
-        return NAME + ", for buffers of Communicator.allocate in one process: " + Numbers.gbs(gbs) + ", "
-                + Numbers.format("%.3f", ratio()) + " of the bound (" + limit.counted() + ")";
+        return NAME + ", for buffers of Communicator.allocate, or in several processes of allocateAll: "
+                + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio()) + " of the bound (" + limit.counted() + ")";
     }
 }
