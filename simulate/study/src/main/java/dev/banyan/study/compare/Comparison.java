@@ -69,7 +69,7 @@ public record Comparison(
      *
      * @param ratio rate over bound, where a switch adds up for kernels over the bound with reduction in switches;
      *     absent where it goes over links that the bound leaves out, faster than those that it is about
-     * @param predictedGBs algbw of 1 GiB out of place by the simulator, as {@code banyan predict} has it, where it has one
+     * @param predictedGBs algbw of 1 GiB out of place as {@code banyan predict} has it, where it has one
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
      *     chain of steps that wait for each other; absent where a switch reduces
      * @param trees number of trees or rings, where it is known
