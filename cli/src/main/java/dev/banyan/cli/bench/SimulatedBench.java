@@ -19,9 +19,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
-import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
@@ -210,12 +208,7 @@ final class SimulatedBench {
     }
 
     private Predictions predictions(AlgorithmConfig algorithm) {
-        return new Predictions(
-                chosen.machine(),
-                Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(algorithm))
-                        .load(),
-                costs.usual());
+        return Predictions.of(chosen.machine(), algorithm, costs.usual());
     }
 
     /** Returns the executors of the calls and their assumed constants. */

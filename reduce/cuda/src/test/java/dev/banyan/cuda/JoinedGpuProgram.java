@@ -32,7 +32,7 @@ import java.util.stream.Stream;
  * A process that joins other ones with ranks on GPUs, once for each case. A case is what it does, the number of all
  * ranks, the devices of its own, an algorithm, how often, and the executor, separated by colons. A case may also be a
  * function of the driver, of which the call of that number fails outside process 0, so that the switch takes no part.
- * The program prints a line after each call that is a sum, and one that tells how the case ended.
+ * The program prints a line after each call that is a sum, and one that says how the case ended.
  */
 final class JoinedGpuProgram {
     private static final int LONGER_THAN_LINES = 1 << 17;

@@ -44,7 +44,7 @@ final class MulticastPieces implements ProgramPieces {
 
     @Override
     public long leastBytes() {
-        return 2 << 20;
+        return MappedMemory.GRANULE;
     }
 
     @Override

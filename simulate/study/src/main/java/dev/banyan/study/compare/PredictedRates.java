@@ -1,11 +1,8 @@
 package dev.banyan.study.compare;
 
-import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
-import dev.banyan.schedule.plan.Planner;
-import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
@@ -22,10 +19,7 @@ record PredictedRates(Machine machine, SimulatedCosts costs) {
     }
 
     double gbs(AlgorithmConfig algorithm) {
-        Config config = Config.builder()
-                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
-                .load();
-        Predictions predictions = new Predictions(machine, config, costs);
+        Predictions predictions = Predictions.of(machine, algorithm, costs);
         CollectiveRequest request = Predictions.request(Collective.ALL_REDUCE, -1, machine.size(), BYTES, false);
         return gbs(predictions.us(predictions.plan(request), request));
     }

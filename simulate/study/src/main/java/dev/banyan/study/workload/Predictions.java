@@ -3,9 +3,11 @@ package dev.banyan.study.workload;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.SumParts;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.AlgorithmHint;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.RangedCosts;
@@ -33,6 +35,14 @@ public final class Predictions {
         this.config = config;
         ranks = machine.size();
         planner = new Planner(machine, config, costs, costs.platform());
+    }
+
+    /** Returns predictions of one algorithm, by the settings but for that. */
+    public static Predictions of(Machine machine, AlgorithmConfig algorithm, SimulatedCosts costs) {
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(algorithm))
+                .load();
+        return new Predictions(machine, config, costs);
     }
 
     /**

@@ -100,16 +100,20 @@ public final class Exchange implements AutoCloseable {
                     .array();
             List<ByteBuffer> givers =
                     swap(what, own).stream().map(ByteBuffer::wrap).toList();
-            // They take turns, as few messages fit into a socket.
+            // Those that give some take turns, as few messages fit into a socket.
             for (int giver = 0; giver < givers.size(); giver++) {
                 int number = givers.get(giver).getInt(Integer.BYTES);
-                if (number > 0 && giver == job.process()) {
+                if (number == 0) {
+                    all.add(new int[0]);
+                    continue;
+                }
+                if (giver == job.process()) {
                     for (int other = 0; other < givers.size(); other++) {
                         socket.send(job.block().id(other), givers.get(other).getInt(0), given);
                     }
                 }
                 job.meet(what, timeoutNanos);
-                all.add(number > 0 ? socket.receive(number) : new int[0]);
+                all.add(socket.receive(number));
             }
             return all;
         } catch (IOException e) {

@@ -10,6 +10,7 @@ import jdk.incubator.vector.VectorOperators;
 /** Computes {@linkplain PairSums reproducible sums} of BF16, which has 8 bits. */
 final class BrainSums extends PairSums {
     private static final int MANTISSA_BITS = 7;
+    private static final IntVector UPPER = VectorLanes.ints(0xffff0000);
     private static final IntVector ONE = VectorLanes.ints(1);
     private static final IntVector BELOW_HALF = VectorLanes.ints(0x7fff);
     private static final ShortVector EXPONENT = VectorLanes.shorts(0x7f80);
@@ -30,17 +31,6 @@ final class BrainSums extends PairSums {
 
     @Override
     int exact(long[] sources, long[] targets, int from, int bytes) {
-        return exact(sources, targets, from, bytes, binades, limit, factor);
-    }
-
-    private static int exact(
-            long[] sources,
-            long[] targets,
-            int from,
-            int bytes,
-            ShortVector binades,
-            ShortVector limit,
-            FloatVector factor) {
         ShortVector zero = ShortVector.zero(SHORTS);
         for (int i = from; i < bytes; i += VECTOR) {
             ShortVector greatest = zero;
@@ -53,8 +43,8 @@ final class BrainSums extends PairSums {
                 ShortVector magnitudes = pairs.reinterpretAsShorts().and(MAGNITUDE);
                 greatest = greatest.max(magnitudes);
                 least = least.min(magnitudes.add(MAGNITUDE));
-                even = even.add(evenOf(pairs));
-                odd = odd.add(oddOf(pairs));
+                even = even.add(even(pairs));
+                odd = odd.add(odd(pairs));
             }
             ShortVector apart = greatest.and(EXPONENT).sub(least.sub(MAGNITUDE).and(EXPONENT));
             if (greatest.compare(VectorOperators.GE, limit)
@@ -63,36 +53,24 @@ final class BrainSums extends PairSums {
                     .anyTrue()) {
                 return i;
             }
-            write(even.mul(factor), odd.mul(factor), targets, i);
+            store(even.mul(factor), odd.mul(factor), targets, i);
         }
         return bytes;
     }
 
     @Override
     FloatVector even(IntVector pairs) {
-        return evenOf(pairs);
+        return pairs.lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
     }
 
     @Override
     FloatVector odd(IntVector pairs) {
-        return oddOf(pairs);
-    }
-
-    @Override
-    void store(FloatVector even, FloatVector odd, long[] targets, int at) {
-        write(even, odd, targets, at);
-    }
-
-    private static FloatVector evenOf(IntVector pairs) {
-        return pairs.lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
-    }
-
-    private static FloatVector oddOf(IntVector pairs) {
         return pairs.and(UPPER).reinterpretAsFloats();
     }
 
     /** Rounds as {@link BrainFloat#narrow}. */
-    private static void write(FloatVector even, FloatVector odd, long[] targets, int at) {
+    @Override
+    void store(FloatVector even, FloatVector odd, long[] targets, int at) {
         IntVector elements = rounded(even)
                 .lanewise(VectorOperators.LSHR, Short.SIZE)
                 .or(rounded(odd).and(UPPER));

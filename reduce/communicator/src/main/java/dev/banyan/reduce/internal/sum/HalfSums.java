@@ -23,9 +23,8 @@ final class HalfSums extends PairSums {
 
     private static final IntVector SIGN = VectorLanes.ints(0x80000000);
     private static final IntVector UPPER_MAGNITUDE = VectorLanes.ints(0x7fff0000);
+    /** The bits of an exponent, which are those of infinity. */
     private static final ShortVector EXPONENT = VectorLanes.shorts(0x7c00);
-    /** The bits of infinity. */
-    private static final ShortVector LIMIT = EXPONENT;
     /** The bits of the least normal number: those of subnormal ones are multiples of the same power of two. */
     private static final ShortVector NORMAL = VectorLanes.shorts(1 << MANTISSA_BITS);
 
@@ -47,11 +46,6 @@ final class HalfSums extends PairSums {
 
     @Override
     int exact(long[] sources, long[] targets, int from, int bytes) {
-        return exact(sources, targets, from, bytes, binades, factor);
-    }
-
-    private static int exact(
-            long[] sources, long[] targets, int from, int bytes, ShortVector binades, FloatVector factor) {
         ShortVector zero = ShortVector.zero(SHORTS);
         for (int i = from; i < bytes; i += VECTOR) {
             ShortVector greatest = zero;
@@ -69,12 +63,12 @@ final class HalfSums extends PairSums {
             }
             ShortVector apart =
                     greatest.and(EXPONENT).sub(least.sub(MAGNITUDE).max(NORMAL).and(EXPONENT));
-            if (greatest.compare(VectorOperators.GE, LIMIT)
+            if (greatest.compare(VectorOperators.GE, EXPONENT)
                     .or(apart.compare(VectorOperators.GT, binades))
                     .anyTrue()) {
                 return i;
             }
-            write(even.mul(factor), odd.mul(factor), targets, i);
+            store(even.mul(factor), odd.mul(factor), targets, i);
         }
         return bytes;
     }
@@ -100,10 +94,6 @@ final class HalfSums extends PairSums {
 
     @Override
     void store(FloatVector even, FloatVector odd, long[] targets, int at) {
-        write(even, odd, targets, at);
-    }
-
-    private static void write(FloatVector even, FloatVector odd, long[] targets, int at) {
         IntVector elements =
                 upper(even).lanewise(VectorOperators.LSHR, Short.SIZE).or(upper(odd));
         for (long target : targets) {

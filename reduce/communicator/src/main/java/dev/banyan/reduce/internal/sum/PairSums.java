@@ -26,7 +26,6 @@ abstract sealed class PairSums implements VectorSums permits BrainSums, HalfSums
     static final VectorSpecies<Short> SHORTS = ShortVector.SPECIES_PREFERRED;
     static final int VECTOR = SHORTS.vectorByteSize();
     // These are vectors since the JIT takes twice as many nodes for a scalar, and it inlines up to a number of nodes.
-    static final IntVector UPPER = VectorLanes.ints(0xffff0000);
     /**
      * The bits of a magnitude. Its sum with them is, among signed numbers of 16 bits, least for the least nonzero
      * magnitude, and greatest for zero.

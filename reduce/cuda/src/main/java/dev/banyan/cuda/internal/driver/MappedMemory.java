@@ -19,7 +19,7 @@ import jcuda.driver.JCudaDriver;
  */
 public final class MappedMemory {
     /** Memory is mapped in multiples of so many bytes. */
-    private static final long GRANULE = 2 << 20;
+    public static final long GRANULE = 2 << 20;
 
     /** CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR. */
     static final int DESCRIPTOR = 1;

@@ -26,9 +26,6 @@ import org.jspecify.annotations.Nullable;
  * others' by descriptors that all exchange when they share. All processes add the same pieces in the same order.
  */
 final class SharedPieces implements ProgramPieces {
-    /** Memory is mapped in blocks of this length. */
-    private static final long BLOCK_BYTES = 2 << 20;
-
     /** A piece of any process. */
     private static final class Piece {
         private final int place;
@@ -90,17 +87,16 @@ final class SharedPieces implements ProgramPieces {
 
     @Override
     public synchronized int add(int place, long bytes, boolean lines) {
-        long blocks = Math.ceilDiv(bytes, BLOCK_BYTES) * BLOCK_BYTES;
         pieces.add(
                 ranks.holdsPlace(place)
-                        ? new Piece(place, blocks, own.add(place, blocks, lines), added)
-                        : new Piece(place, blocks, -1, null));
+                        ? new Piece(place, bytes, own.add(place, bytes, lines), added)
+                        : new Piece(place, bytes, -1, null));
         return pieces.size() - 1;
     }
 
     @Override
     public long leastBytes() {
-        return BLOCK_BYTES;
+        return MappedMemory.GRANULE;
     }
 
     /**

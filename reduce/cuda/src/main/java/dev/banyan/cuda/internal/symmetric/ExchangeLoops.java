@@ -69,8 +69,7 @@ final class ExchangeLoops {
     private void emitMulticast(String moved) {
         MulticastLoops multicast = new MulticastLoops(text, kernel, code);
         String kind = loops.multicasts();
-        int both = ExchangeTable.Share.COMBINED + ExchangeTable.Share.TO_ALL;
-        for (int k = 1; k <= both; k++) {
+        for (int k = 1; k <= ExchangeTable.Share.MULTICAST; k++) {
             boolean combines = (k & ExchangeTable.Share.COMBINED) != 0;
             if (combines && !MulticastLoops.combines(kernel.op(), element, false)) {
                 continue;

@@ -86,8 +86,8 @@ public final class ExchangePlanner {
         int divisor = mean ? ranks.size() : 1;
         List<LaunchPlan> plans = new ArrayList<>();
         boolean isJoint = joint != null;
-        if ((multicasts || (joint != null && joint.multicasts()))
-                && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
+        boolean hasSwitch = joint == null ? multicasts : joint.multicasts();
+        if (hasSwitch && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
             boolean combines = MulticastLoops.combines(combining, element, mean);
             ExchangeShares inSwitch = new ExchangeShares(exchange, divisor, type.bytes(), true, combines, isJoint);
             if (!inSwitch.multicast().isEmpty()) {
@@ -99,7 +99,7 @@ public final class ExchangePlanner {
             // No process may choose another plan by its own buffers alone.
             return plans;
         }
-        ExchangeShares shares = new ExchangeShares(exchange, divisor, type.bytes(), false, false, false);
+        ExchangeShares shares = ExchangeShares.byRanks(exchange, divisor, type.bytes());
         plan(new ExchangeKernel(combining, element, false), shares, exchange).ifPresent(plans::add);
         return plans;
     }
@@ -113,7 +113,8 @@ public final class ExchangePlanner {
         return exchange(schedule)
                 .flatMap(exchange -> plan(
                         new SumKernel(sum.type(), sum.contributions()),
-                        new ExchangeShares(exchange, sum.divisor(), sum.type().bytes(), false, false, false),
+                        ExchangeShares.byRanks(
+                                exchange, sum.divisor(), sum.type().bytes()),
                         exchange))
                 .map(LaunchPlan.class::cast);
     }

@@ -51,6 +51,11 @@ final class ExchangeShares {
         exchange.shares().forEach(share -> add(share, ofRanks.get(share.rank())));
     }
 
+    /** Returns the shares of an exchange in which no switch takes part. */
+    static ExchangeShares byRanks(DirectExchange exchange, int divisor, int elementBytes) {
+        return new ExchangeShares(exchange, divisor, elementBytes, false, false, false);
+    }
+
     /** Returns the shares of a rank. */
     List<ExchangeTable.Share> of(int rank) {
         return List.copyOf(ofRanks.get(rank));

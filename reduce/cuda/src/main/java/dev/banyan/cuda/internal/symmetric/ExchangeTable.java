@@ -66,6 +66,8 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
         static final int COMBINED = 1;
         /** The only target is a multicast address. */
         static final int TO_ALL = 2;
+        /** What of it may be multicast addresses. */
+        static final int MULTICAST = COMBINED + TO_ALL;
         /** It is for buffers that have multicast addresses and lie in the same place of all ranks. */
         static final int ALIKE = 4;
         /** It is for other buffers. */

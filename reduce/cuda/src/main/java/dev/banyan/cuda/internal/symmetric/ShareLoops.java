@@ -91,8 +91,7 @@ final class ShareLoops {
 
     /** Returns a register with what of the share are multicast addresses. */
     String multicasts() {
-        int both = ExchangeTable.Share.COMBINED + ExchangeTable.Share.TO_ALL;
-        return word("and.b32", word("ld.global.u32", "[" + share + "+12]"), both);
+        return word("and.b32", word("ld.global.u32", "[" + share + "+12]"), ExchangeTable.Share.MULTICAST);
     }
 
     /** The words of a thread in a round, all within the share but guarded ones. */
