@@ -66,7 +66,7 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
         static final int COMBINED = 1;
         /** The only target is a multicast address. */
         static final int TO_ALL = 2;
-        /** What of it may be multicast addresses. */
+        /** The bits that say which of its addresses are multicast ones. */
         static final int MULTICAST = COMBINED + TO_ALL;
         /** It is for buffers that have multicast addresses and lie in the same place of all ranks. */
         static final int ALIKE = 4;
