@@ -204,6 +204,7 @@ struct Op {
 typedef struct {
     pthread_mutex_t lock;
     int initialized, driver_version, strict, free_waits, workers, devices;
+    int no_descriptors; /* of mapped memory, for other processes */
     int multicast; /* 0 without, 1 with switches that reduce, 2 if their fabric manager does not run */
     int enables_wait; /* cuCtxEnablePeerAccess waits for the work of both contexts */
     int patience; /* in seconds, after which a call that waits gives up; 0 for none */

@@ -194,6 +194,7 @@ static int command(const char *line) {
     else if (!strcmp(word, "driver")) emu.driver_version = number;
     else if (!strcmp(word, "staging")) emu.strict = !strcmp(w[0], "refused");
     else if (!strcmp(word, "multicast")) emu.multicast = !strcmp(w[0], "on") ? 1 : !strcmp(w[0], "unready") ? 2 : 0;
+    else if (!strcmp(word, "descriptors")) emu.no_descriptors = !strcmp(w[0], "none");
     else if (!strcmp(word, "frees")) emu.free_waits = !strcmp(w[0], "wait");
     else if (!strcmp(word, "allocations")) emu.coupled = !strcmp(w[0], "coupled");
     else if (!strcmp(word, "enables")) emu.enables_wait = !strcmp(w[0], "wait");
@@ -665,7 +666,7 @@ static int attribute(const Device *device, int which) {
         case 91: return 1; /* registered host memory has the same address */
         case 95: return 1; /* cooperative launches */
         case 102: return 1; /* mapped memory */
-        case 103: return 1; /* descriptors of it */
+        case 103: return !emu.no_descriptors; /* of it */
         case 97: return most_shared_bytes(device); /* of a block that opts in */
         case 106: return whole_room(device).blocks;
         case 115: return 1; /* memory pools */

@@ -182,6 +182,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                     Arrays.stream(ordinals).distinct().count());
         }
         Map<Integer, CudaDevice> opened = new LinkedHashMap<>();
+        ProgramPieces made = null;
         try {
             for (int ordinal : ordinals) {
                 if (ordinal < 0 || ordinal >= count) {
@@ -211,6 +212,8 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
                 return jobPeers.pieces(
                         ranks, lanes, device -> StoreTrials.viewers(device, List.copyOf(lanes.keySet()), peerAccess));
             });
+            made = pieces;
+            CallerContext.keep(ranks.leader(), () -> jobPeers.tryMemory(ranks, pieces));
             joint = jobPeers.opensBuffers()
                     ? CallerContext.keep(ranks.leader(), () -> new JointMemory(ranks, lanes, pieces))
                     : null;
@@ -237,7 +240,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
             updates = new UpdateLauncher(ranks, devices, queue, programLauncher);
             sums = new SumLauncher(ranks, devices, queue, programLauncher);
         } catch (Throwable e) {
-            UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), clock, timeoutNanos);
+            UnmadeBackend.abandon(List.copyOf(opened.values()), List.copyOf(lanes.values()), made, clock, timeoutNanos);
             throw e;
         }
         trials = new PeerTrials(timeoutNanos, tuning.triesPeers(), clock);

@@ -5,6 +5,7 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.ProcessFault;
 import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
@@ -13,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
 import jcuda.driver.CUresult;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Holds the resources of a backend whose creation failed. The driver waits for the work of a device before it frees
@@ -27,12 +29,19 @@ final class UnmadeBackend {
 
     private final List<CudaDevice> devices;
     private final List<CopyLane> lanes;
+    private final @Nullable ProgramPieces pieces;
     private final LongSupplier clock;
     private final long timeoutNanos;
 
-    private UnmadeBackend(List<CudaDevice> devices, List<CopyLane> lanes, LongSupplier clock, long timeoutNanos) {
+    private UnmadeBackend(
+            List<CudaDevice> devices,
+            List<CopyLane> lanes,
+            @Nullable ProgramPieces pieces,
+            LongSupplier clock,
+            long timeoutNanos) {
         this.devices = devices;
         this.lanes = lanes;
+        this.pieces = pieces;
         this.clock = clock;
         this.timeoutNanos = timeoutNanos;
     }
@@ -42,15 +51,21 @@ final class UnmadeBackend {
      *
      * @param devices those that were opened
      * @param lanes those that were made
+     * @param pieces memory for device programs, if it was made: contexts do not end mapped memory
      * @param clock the time, as {@link System#nanoTime()}
      * @param timeoutNanos how long the caller waits for the driver
      */
-    static void abandon(List<CudaDevice> devices, List<CopyLane> lanes, LongSupplier clock, long timeoutNanos) {
+    static void abandon(
+            List<CudaDevice> devices,
+            List<CopyLane> lanes,
+            @Nullable ProgramPieces pieces,
+            LongSupplier clock,
+            long timeoutNanos) {
         if (devices.isEmpty()) {
             return;
         }
         synchronized (KEPT) {
-            KEPT.add(new UnmadeBackend(devices, lanes, clock, timeoutNanos));
+            KEPT.add(new UnmadeBackend(devices, lanes, pieces, clock, timeoutNanos));
         }
         sweep();
     }
@@ -90,6 +105,10 @@ final class UnmadeBackend {
 
     private void free() {
         if (devices.stream().allMatch(device -> device.fault() == CUresult.CUDA_SUCCESS)) {
+            devices.getFirst().tryEnter();
+            if (pieces != null) {
+                pieces.free();
+            }
             lanes.forEach(CopyLane::free);
             devices.forEach(CudaDevice::close);
         }

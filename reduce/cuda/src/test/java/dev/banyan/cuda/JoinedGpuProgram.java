@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 /**
  * A process that joins other ones with ranks on GPUs, once for each case. A case is what it does, the number of all
  * ranks, the devices of its own, an algorithm, how often, and the executor, separated by colons. A case may also be a
- * function of the driver, of which the call of that number fails outside process 0, so that the switch takes no part.
- * The program prints a line after each call that is a sum, and one that says how the case ended.
+ * process and a function of the driver, "1 cuMemMap", of which the call of that number fails there, so that the switch
+ * takes no part. The program prints a line after each call that is a sum, and one that says how the case ended.
  */
 final class JoinedGpuProgram {
     private static final int LONGER_THAN_LINES = 1 << 17;
@@ -66,14 +66,20 @@ final class JoinedGpuProgram {
                 .set(Algorithms.REPRODUCIBLE, words.get(0).equals("reproducible"))
                 .set(Communicator.TIMEOUT, TIMEOUT)
                 .build();
-        boolean hasSwitch = words.get(0).equals("multicast") || words.get(0).startsWith("cu");
+        boolean fails = words.get(0).contains(" cu");
+        boolean hasSwitch = fails || List.of("multicast", "alone").contains(words.get(0));
         Machine machine = Presets.find(hasSwitch ? "dgx-a100" : "p3.16xlarge").orElseThrow();
         Machine ranked = machine.subset(IntStream.range(0, ranks).toArray());
         int times = Integer.parseInt(words.get(4));
         String end;
+        boolean hasJoined = false;
         long before = left(emulator);
         try (Communicator joined = Communicator.joinOnGpus(ranked, config, devices)) {
-            switch (words.get(0)) {
+            hasJoined = true;
+            if (fails && words.get(0).startsWith(System.getenv("BANYAN_RANK") + " ")) {
+                emulator.tell("fail " + words.get(0).substring(2) + " " + times + " 801");
+            }
+            switch (fails ? "alone" : words.get(0)) {
                 case "compare" ->
                     compare(ranked, config, joined, times, new HostComparison(new SplittableRandom(19)), SHORT);
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
@@ -87,18 +93,16 @@ final class JoinedGpuProgram {
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
                 case "differ" -> differ(joined, out);
-                default -> {
-                    if (joined.firstRank() != 0) {
-                        emulator.tell("fail " + words.get(0) + " " + times + " 801");
-                    }
-                    multicast(ranked, config, joined, 0, emulator);
-                }
+                case "alone" -> multicast(ranked, config, joined, 0, emulator);
+                default -> throw new IllegalArgumentException(words.get(0) + " is no case");
             }
             end = "done";
         } catch (RuntimeException | AssertionError e) {
             end = "failed: " + e.getMessage();
         }
-        out.println(end.equals("done") && left(emulator) > before ? "memory is left" : end);
+        // A process that has joined leaves memory where another one has failed.
+        boolean freesAll = end.equals("done") || !hasJoined;
+        out.println(freesAll && left(emulator) > before ? "memory is left: " + end : end);
     }
 
     /** Returns how much of the driver's memory there is, with open descriptors of it. */
@@ -165,12 +169,20 @@ final class JoinedGpuProgram {
         assertThat(emulator.problems()).isEmpty();
     }
 
-    /** Allocates memory with multicast addresses together again and again. */
+    /** Allocates memory with multicast addresses together, and waits until another process has ended. */
     private static void allocate(Communicator joined, int times, PrintStream out) {
         for (int call = 1; call <= times; call++) {
             List<MemorySegment> _ = joined.allocateAll(2 << 20);
             out.println("call " + call);
         }
+        awaitFailure(joined);
+    }
+
+    private static void awaitFailure(Communicator joined) {
+        while (joined.failure().isEmpty()) {
+            Thread.onSpinWait();
+        }
+        throw new IllegalStateException(joined.failure().orElseThrow());
     }
 
     /** Compares reproducible sums in one pass. */
@@ -242,10 +254,7 @@ final class JoinedGpuProgram {
         List<MemorySegment> buffers = joined.allocateAll(2 * LONGER_THAN_LINES);
         sum(joined, buffers, LONGER_THAN_LINES / 4, times, out);
         if (joined.firstRank() == 0) {
-            while (joined.failure().isEmpty()) {
-                Thread.onSpinWait();
-            }
-            throw new IllegalStateException(joined.failure().orElseThrow());
+            awaitFailure(joined);
         }
         // Its plan is that of the first call, for which all processes met.
         CompletableFuture<Void> ended = joined.runAsync(

@@ -102,11 +102,12 @@ class JoinedGpusTest {
                 2,
                 SWITCH,
                 new Case("multicast", "0,1;2", "packing", 97),
-                new Case("cuMulticastBindAddr", "0;1", "packing", 1),
+                new Case("0 cuMulticastCreate", "0;1", "packing", 1),
+                new Case("1 cuMulticastBindAddr", "0;1", "packing", 1),
                 // The third mapping, behind those of the memory of both.
-                new Case("cuMemMap", "0;1", "packing", 3));
+                new Case("1 cuMemMap", "0;1", "packing", 3));
         for (TestProcess process : two) {
-            assertThat(ends(process)).hasSize(3).containsOnly("done");
+            assertThat(ends(process)).hasSize(4).containsOnly("done");
         }
     }
 
@@ -129,12 +130,14 @@ class JoinedGpusTest {
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({
-        "cuMemImportFromShareableHandle, 2",
-        "cuMulticastAddDevice, 1",
-        "cuMulticastBindAddr, 1",
-        "cuMemAddressReserve, 3",
-        "cuMemMap, 3",
-        "cuMemSetAccess, 3"
+        "0 cuMemExportToShareableHandle, 2",
+        "0 cuMulticastAddDevice, 1",
+        "1 cuMemImportFromShareableHandle, 2",
+        "1 cuMulticastAddDevice, 1",
+        "1 cuMulticastBindAddr, 1",
+        "1 cuMemAddressReserve, 3",
+        "1 cuMemMap, 3",
+        "1 cuMemSetAccess, 3"
     })
     void eachRefusalInOneProcessIsMet(String function, int number) throws Exception {
         for (TestProcess process : start(2, SWITCH, new Case(function, "0;1", "packing", number))) {
@@ -146,13 +149,27 @@ class JoinedGpusTest {
     @Test
     @Tag("soak")
     void withoutMulticastObjectsInAllProcessesThereAreNone() throws Exception {
-        Case apart = new Case("cuMulticastCreate", "0;1", "packing", 1);
-        Case shared = new Case("cuMulticastCreate", "0,0;1", "packing", 1);
+        Case apart = new Case("alone", "0;1", "packing", 1);
+        Case shared = new Case("alone", "0,0;1", "packing", 1);
         List<TestProcess> two = List.of(
                 start(0, 2, SWITCH, apart, shared),
                 start(1, 2, SWITCH.replace("multicast on", "multicast none"), apart, shared));
         for (TestProcess process : two) {
             assertThat(process.out()).isEqualTo("done\ndone\n");
+        }
+    }
+
+    /** As under WSL. */
+    @Test
+    @Tag("soak")
+    void aDriverThatSharesNoMemoryIsRefusedInAllProcesses() throws Exception {
+        Case alone = new Case("alone", "0;1", "packing", 1);
+        List<TestProcess> two = List.of(start(0, 2, SWITCH, alone), start(1, 2, SWITCH + "descriptors none\n", alone));
+        for (TestProcess process : two) {
+            assertThat(process.lastLine())
+                    .startsWith("failed: the driver of the GPU of rank 1, ")
+                    .contains(", lets no other process share its memory ")
+                    .endsWith("; hold all ranks in one process");
         }
     }
 

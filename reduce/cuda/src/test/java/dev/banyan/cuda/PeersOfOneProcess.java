@@ -37,6 +37,11 @@ final class PeersOfOneProcess implements JobPeers {
     }
 
     @Override
+    public void tryMemory(Ranks ranks, ProgramPieces pieces) {
+        ALONE.tryMemory(ranks, pieces);
+    }
+
+    @Override
     public String models(Set<Integer> own) {
         return ALONE.models(own);
     }

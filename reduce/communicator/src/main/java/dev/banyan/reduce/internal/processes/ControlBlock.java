@@ -21,7 +21,7 @@ import java.nio.charset.StandardCharsets;
  * arrived} is seen by those that have waited for that.
  */
 public final class ControlBlock {
-    private static final long MAGIC = 0x62616e79616e3032L;
+    private static final long MAGIC = 0x62616e79616e3033L;
     private static final int PAGE = 4096;
 
     private static final int PROCESSES = 8;

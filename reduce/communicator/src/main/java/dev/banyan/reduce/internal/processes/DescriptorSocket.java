@@ -13,9 +13,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A Unix socket by which other processes of this user give descriptors to this one (SCM_RIGHTS of unix(7)). It lies in
- * a temporary folder of its own, which the others reach as {@code /proc/PID/fd/FOLDER}, as they reach this process's
- * {@link SharedMemory}. Used by one thread.
+ * A Unix socket by which other processes of this user give descriptors to this one (SCM_RIGHTS of unix(7)). It has no
+ * name: the others reach it as {@code /proc/PID/fd/SOCKET}, as they reach this process's {@link SharedMemory}. Used by
+ * one thread.
  */
 final class DescriptorSocket implements AutoCloseable {
     private static final String NAME = "socket";
@@ -47,22 +47,59 @@ final class DescriptorSocket implements AutoCloseable {
         RECEIVE = LinuxCalls.find(linker, "recvmsg", onMessages);
     }
 
-    private final Path folder;
-    private final PinnedFile pinned;
     private final int socket;
+    private final PinnedFile pinned;
 
-    /** @throws IOException if the folder of temporary files takes no socket */
+    /** @throws IOException if the folder of temporary files takes no socket, or the limit of open files is too low */
     DescriptorSocket() throws IOException {
-        folder = Files.createTempDirectory("banyan-descriptors-");
-        pinned = PinnedFile.ofFolder(folder);
+        Path folder = newFolder();
+        try (PinnedFile pinnedFolder = PinnedFile.ofFolder(folder)) {
+            Path name = pinnedFolder.path().resolve(NAME);
+            socket = newSocket();
+            try {
+                bind(socket, name);
+                pinned = PinnedFile.of(name);
+            } catch (Throwable e) {
+                LinuxCalls.close(socket);
+                throw e;
+            }
+        } finally {
+            boolean _ = Files.deleteIfExists(folder.resolve(NAME));
+            boolean _ = Files.deleteIfExists(folder);
+        }
+    }
+
+    private static Path newFolder() throws IOException {
+        try {
+            return Files.createTempDirectory("banyan-descriptors-");
+        } catch (IOException e) {
+            throw new IOException(noSocket() + ": " + e, e);
+        }
+    }
+
+    private static String noSocket() {
+        return "the folder of temporary files, " + System.getProperty("java.io.tmpdir")
+                + ", takes no Unix socket; name another one by -Djava.io.tmpdir";
+    }
+
+    private static int newSocket() throws IOException {
+        try {
+            int made = (int) SOCKET.invokeExact(UNIX, DATAGRAMS | CLOSE_ON_EXEC, 0);
+            if (made < 0) {
+                throw new IOException(
+                        "the kernel gives this process no socket; raise the limit of open files (ulimit -n)");
+            }
+            return made;
+        } catch (Throwable e) {
+            throw thrown(e);
+        }
+    }
+
+    private static void bind(int socket, Path name) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
-            socket = (int) SOCKET.invokeExact(UNIX, DATAGRAMS | CLOSE_ON_EXEC, 0);
-            int bound =
-                    (int) BIND.invokeExact(socket, address(arena, pinned.path().resolve(NAME)), ADDRESS_BYTES);
+            int bound = (int) BIND.invokeExact(socket, address(arena, name), ADDRESS_BYTES);
             if (bound != 0) {
-                close();
-                throw new IOException("the folder of temporary files, " + folder.getParent()
-                        + ", takes no Unix socket; name another one by -Djava.io.tmpdir");
+                throw new IOException(noSocket());
             }
         } catch (Throwable e) {
             throw thrown(e);
@@ -78,8 +115,8 @@ final class DescriptorSocket implements AutoCloseable {
         }
     }
 
-    /** Returns the number of the descriptor by which others reach the folder. */
-    int folder() {
+    /** Returns the number of the descriptor by which others reach it. */
+    int descriptor() {
         return pinned.descriptor();
     }
 
@@ -94,23 +131,24 @@ final class DescriptorSocket implements AutoCloseable {
     /**
      * Gives descriptors to another process, which gets copies of them.
      *
-     * @param folder the number of its {@link #folder}
+     * @param receiver the number of its {@link #descriptor}
      * @throws IOException if the kernel refuses that
      */
-    void send(ProcessId process, int folder, int[] descriptors) throws IOException {
-        try (Arena arena = Arena.ofConfined()) {
+    void send(ProcessId process, int receiver, int[] descriptors) throws IOException {
+        try (Arena arena = Arena.ofConfined();
+                PinnedFile files = PinnedFile.of(Path.of("/proc/" + process.pid()))) {
             MemorySegment control = control(arena, descriptors.length);
             control.set(ValueLayout.JAVA_LONG, 0, HEADER_BYTES + (long) Integer.BYTES * descriptors.length);
             control.set(ValueLayout.JAVA_INT, 8, SOCKET_LEVEL);
             control.set(ValueLayout.JAVA_INT, 12, RIGHTS);
             MemorySegment.copy(descriptors, 0, control, ValueLayout.JAVA_INT, HEADER_BYTES, descriptors.length);
             MemorySegment message = message(arena, control);
-            message.set(
-                    ValueLayout.ADDRESS, 0, address(arena, Path.of("/proc/" + process.pid() + "/fd/" + folder, NAME)));
+            message.set(ValueLayout.ADDRESS, 0, address(arena, files.path().resolve("fd/" + receiver)));
             message.set(ValueLayout.JAVA_INT, 8, ADDRESS_BYTES);
-            if ((long) SEND.invokeExact(socket, message, DO_NOT_WAIT) < 0) {
+            if (!process.isIn(files.path()) || (long) SEND.invokeExact(socket, message, DO_NOT_WAIT) < 0) {
                 throw new IOException("the kernel passes no descriptors to " + process
-                        + "; see whether it has ended, and let processes of one job read each other's /proc/PID/fd");
+                        + "; see whether it has ended, let processes of one job read each other's /proc/PID/fd, and"
+                        + " raise the limit of open files (ulimit -n)");
             }
         } catch (Throwable e) {
             throw thrown(e);
@@ -136,7 +174,8 @@ final class DescriptorSocket implements AutoCloseable {
             if (got != number) {
                 LinuxCalls.close(descriptors);
                 throw new IOException("the kernel passes " + got + " of " + number
-                        + " descriptors of another process; raise the limit of open files (ulimit -n)");
+                        + " descriptors of another process; see what that one reports, or raise the limit of open files"
+                        + " (ulimit -n)");
             }
             return descriptors;
         } catch (Throwable e) {
@@ -162,10 +201,8 @@ final class DescriptorSocket implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         LinuxCalls.close(socket);
         pinned.close();
-        boolean _ = Files.deleteIfExists(folder.resolve(NAME));
-        boolean _ = Files.deleteIfExists(folder);
     }
 }

@@ -6,6 +6,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets each process of a job give some bytes to all others. Nobody else meets by that job. Safe for use from any
@@ -87,7 +88,7 @@ public final class Exchange implements AutoCloseable {
     /**
      * Gives descriptors to the others, as {@link #swap} gives bytes, and closes them.
      *
-     * @param given at most 253
+     * @param given at most 253, which is the kernel's limit
      * @return copies of what each process has given, which the caller closes
      * @throws IllegalStateException also if the kernel passes no descriptors
      */
@@ -95,7 +96,7 @@ public final class Exchange implements AutoCloseable {
         List<int[]> all = new ArrayList<>();
         try (DescriptorSocket socket = new DescriptorSocket()) {
             byte[] own = ByteBuffer.allocate(2 * Integer.BYTES)
-                    .putInt(socket.folder())
+                    .putInt(socket.descriptor())
                     .putInt(given.length)
                     .array();
             List<ByteBuffer> givers =
@@ -107,12 +108,12 @@ public final class Exchange implements AutoCloseable {
                     all.add(new int[0]);
                     continue;
                 }
-                if (giver == job.process()) {
-                    for (int other = 0; other < givers.size(); other++) {
-                        socket.send(job.block().id(other), givers.get(other).getInt(0), given);
-                    }
-                }
+                IOException refusal = giver == job.process() ? send(socket, givers, given) : null;
+                // If a process has ended, which refuses descriptors, the meeting names it.
                 job.meet(what, timeoutNanos);
+                if (refusal != null) {
+                    throw refusal;
+                }
                 all.add(socket.receive(number));
             }
             return all;
@@ -125,6 +126,18 @@ public final class Exchange implements AutoCloseable {
             throw e;
         } finally {
             LinuxCalls.close(given);
+        }
+    }
+
+    /** Gives descriptors to all processes, and returns why that fails, or null. */
+    private @Nullable IOException send(DescriptorSocket socket, List<ByteBuffer> receivers, int[] given) {
+        try {
+            for (int other = 0; other < receivers.size(); other++) {
+                socket.send(job.block().id(other), receivers.get(other).getInt(0), given);
+            }
+            return null;
+        } catch (IOException e) {
+            return e;
         }
     }
 

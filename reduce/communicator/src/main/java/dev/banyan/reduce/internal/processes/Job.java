@@ -184,8 +184,11 @@ public final class Job implements AutoCloseable {
         if (!await(block::hasLeft, timeoutNanos)) {
             return false;
         }
-        givingBack.run();
-        block.close(process);
+        try {
+            givingBack.run();
+        } finally {
+            block.close(process);
+        }
         return await(block::isClosed, timeoutNanos);
     }
 

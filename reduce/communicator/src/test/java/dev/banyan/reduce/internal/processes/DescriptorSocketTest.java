@@ -19,20 +19,20 @@ class DescriptorSocketTest {
 
     @Test
     void copiesOfDescriptorsArriveAndEndWithAProgram() throws Exception {
-        Path folder;
         int[] copies;
         try (SharedMemory one = SharedMemory.create("banyan-one", 8);
                 SharedMemory two = SharedMemory.create("banyan-two", 8)) {
             one.memory().set(ValueLayout.JAVA_LONG, 0, 1);
             two.memory().set(ValueLayout.JAVA_LONG, 0, 2);
             try (DescriptorSocket socket = new DescriptorSocket()) {
-                folder = Files.readSymbolicLink(file(socket.folder()));
+                // Nothing of it stays if the process is killed.
+                assertThat(Files.readSymbolicLink(file(socket.descriptor())).toString())
+                        .endsWith(" (deleted)");
                 int[] given = {two.descriptor(), one.descriptor(), two.descriptor()};
-                socket.send(ProcessId.own(), socket.folder(), given);
+                socket.send(ProcessId.own(), socket.descriptor(), given);
                 copies = socket.receive(3);
             }
         }
-        assertThat(folder).doesNotExist();
         for (int c = 0; c < 3; c++) {
             assertThat(Files.readAllBytes(file(copies[c]))[0]).isEqualTo((byte) (c == 1 ? 1 : 2));
             // The flag that closes it when the process executes a program.
@@ -50,7 +50,7 @@ class DescriptorSocketTest {
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("passes 0 of 1 descriptors");
             int[] given = {memory.descriptor()};
-            socket.send(ProcessId.own(), socket.folder(), given);
+            socket.send(ProcessId.own(), socket.descriptor(), given);
             long before = count();
             assertThatThrownBy(() -> socket.receive(2)).hasMessageContaining("passes 1 of 2 descriptors");
             assertThat(count()).isEqualTo(before);

@@ -10,6 +10,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_P2PAttribute;
+import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -102,6 +103,18 @@ public final class CudaDevices {
         String text = new String(name, StandardCharsets.UTF_8);
         int end = text.indexOf('\0');
         return (end < 0 ? text : text.substring(0, end)).strip();
+    }
+
+    /** Returns whether other processes can map memory of a device by a file descriptor. */
+    public static boolean givesDescriptors(int ordinal) {
+        int[] value = new int[1];
+        Cuda.check(
+                JCudaDriver.cuDeviceGetAttribute(
+                        value,
+                        CUdevice_attribute.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                        device(ordinal)),
+                "cuDeviceGetAttribute of device " + ordinal);
+        return value[0] != 0;
     }
 
     /** Returns whether the driver says that a device can have multicast addresses. */

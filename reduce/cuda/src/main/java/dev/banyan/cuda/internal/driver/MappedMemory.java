@@ -85,11 +85,10 @@ public final class MappedMemory {
      * @param descriptor which stays the caller's
      * @param least bytes as given to {@link #exportable}
      * @param viewers devices of this process that it is open to
-     * @param where names the memory in messages
      */
-    public static MappedMemory imported(int descriptor, long least, List<CudaDevice> viewers, String where) {
+    public static MappedMemory imported(int descriptor, long least, List<CudaDevice> viewers) {
         long bytes = Math.ceilDiv(least, GRANULE) * GRANULE;
-        return new MappedMemory(importHandle(descriptor, where), bytes, viewers, where);
+        return new MappedMemory(importHandle(descriptor, ""), bytes, viewers, "");
     }
 
     /** Returns the handle of what another process has exported. */

@@ -37,21 +37,29 @@ public final class JobGpus {
      * Waits for the bus ids and models of the others.
      *
      * @param devices the device of each rank of this process
+     * @throws IllegalStateException in all processes, if the driver shares no memory of a GPU
      */
     public JobGpus(Job job, Exchange exchange, int... devices) {
         this.job = job;
         List<String> visible = CudaDevices.busIds();
         List<String> own = Arrays.stream(devices)
                 .mapToObj(device -> device >= 0 && device < visible.size()
-                        ? visible.get(device) + " " + CudaDevices.multicasts(device) + " " + CudaDevices.model(device)
-                        : " false ")
+                        ? visible.get(device) + " " + CudaDevices.givesDescriptors(device) + " "
+                                + CudaDevices.multicasts(device) + " " + CudaDevices.model(device)
+                        : " true false ")
                 .toList();
         for (byte[] given : exchange.swap("joining", String.join("\n", own).getBytes(StandardCharsets.UTF_8))) {
             for (String gpu : new String(given, StandardCharsets.UTF_8).split("\n", -1)) {
-                String[] words = gpu.split(" ", 3);
+                String[] words = gpu.split(" ", 4);
+                if (!Boolean.parseBoolean(words[1])) {
+                    throw new IllegalStateException("the driver of the GPU of rank " + busIds.size() + ", " + words[3]
+                            + ", lets no other process share its memory"
+                            + " (CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED is 0); hold all ranks"
+                            + " in one process");
+                }
                 busIds.add(words[0]);
-                multicasts &= Boolean.parseBoolean(words[1]);
-                models.put(words[0], words[2]);
+                multicasts &= Boolean.parseBoolean(words[2]);
+                models.put(words[0], words[3]);
             }
         }
     }

@@ -7,6 +7,7 @@ import dev.banyan.cuda.internal.memory.OpenAllocation;
 import dev.banyan.cuda.internal.memory.OwnPieces;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
+import dev.banyan.cuda.type.CudaException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,6 +36,14 @@ public interface JobPeers {
      * @param viewers the devices of this process that may touch a device's memory
      */
     ProgramPieces pieces(Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers);
+
+    /**
+     * Proves that the devices of this process reach memory of the others, if they shall; waits for these.
+     *
+     * @param pieces memory for device programs, to which this adds some
+     * @throws CudaException if they do not
+     */
+    void tryMemory(Ranks ranks, ProgramPieces pieces);
 
     /**
      * Returns how many devices of which models hold all ranks.
@@ -86,6 +95,11 @@ public interface JobPeers {
         public ProgramPieces pieces(
                 Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
             return new OwnPieces(ranks, lanes, new OpenAllocation(viewers));
+        }
+
+        @Override
+        public void tryMemory(Ranks ranks, ProgramPieces pieces) {
+            // There is nobody else.
         }
 
         @Override

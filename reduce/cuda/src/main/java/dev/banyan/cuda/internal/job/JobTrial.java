@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.job;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.Waiting;
+import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.peer.StoreSide;
 import dev.banyan.cuda.type.CudaException;
@@ -27,11 +28,11 @@ final class JobTrial {
             "turn off PCIe access control (ACS) and the IOMMU, or hold their ranks in one process";
 
     private final Ranks ranks;
-    private final SharedPieces pieces;
+    private final ProgramPieces pieces;
     private final Exchange exchange;
     private final long deadlineNanos;
 
-    JobTrial(Ranks ranks, SharedPieces pieces, Exchange exchange, long timeoutNanos) {
+    JobTrial(Ranks ranks, ProgramPieces pieces, Exchange exchange, long timeoutNanos) {
         this.ranks = ranks;
         this.pieces = pieces;
         this.exchange = exchange;

@@ -57,11 +57,14 @@ public final class JoinedPeers implements JobPeers {
     @Override
     public ProgramPieces pieces(
             Ranks ranks, Map<CudaDevice, CopyLane> lanes, Function<CudaDevice, List<CudaDevice>> viewers) {
-        SharedPieces pieces = new SharedPieces(ranks, lanes, viewers, exchange, this::processOf, multicasts);
+        return new SharedPieces(ranks, lanes, viewers, exchange, this::processOf, multicasts);
+    }
+
+    @Override
+    public void tryMemory(Ranks ranks, ProgramPieces pieces) {
         if (triesPeers) {
             new JobTrial(ranks, pieces, exchange, timeoutNanos).run();
         }
-        return pieces;
     }
 
     private int processOf(int place) {
@@ -115,10 +118,11 @@ public final class JoinedPeers implements JobPeers {
     @Override
     public boolean leave(ProgramPieces pieces) {
         CloseAll all = new CloseAll();
-        boolean left = job.leave(((SharedPieces) pieces)::closeOthers, timeoutNanos);
+        boolean[] left = new boolean[1];
+        all.close(() -> left[0] = job.leave(((SharedPieces) pieces)::closeOthers, timeoutNanos));
         all.close(exchange::close);
         all.close(job::close);
         all.throwFailure();
-        return left;
+        return left[0];
     }
 }

@@ -142,13 +142,12 @@ final class SharedPieces implements ProgramPieces {
         List<CudaDevice> devices = ranks.held().stream().distinct().toList();
         String owners = ranks.ranksOf(piece.place);
         try {
-            return MappedMemory.imported(descriptor, piece.bytes, devices, " of the memory of " + owners);
+            return MappedMemory.imported(descriptor, piece.bytes, devices);
         } catch (CudaException e) {
             throw new CudaException(
                     "devices " + devices.stream().map(CudaDevice::ordinal).toList() + " cannot touch the memory of "
-                            + owners + ", as " + e.getMessage() + "; see that they have peer access (nvidia-smi topo"
-                            + " -p2p r lists the reasons) and one version of the driver, or hold their ranks in one"
-                            + " process",
+                            + owners + ", as " + e.getMessage() + "; see that they have peer access (nvidia-smi"
+                            + " topo -p2p r lists why not) and room, or hold their ranks in one process",
                     e);
         }
     }
@@ -195,18 +194,27 @@ final class SharedPieces implements ProgramPieces {
 
     /** Gives back the memory of other processes; nothing runs. */
     synchronized void closeOthers() {
-        objects.forEach(object -> Cuda.check(object.free(), "freeing multicast addresses"));
+        freeOthers().forEach(result -> Cuda.check(result, "unmapping the memory of other processes"));
+    }
+
+    private List<Integer> freeOthers() {
+        List<Integer> results =
+                new ArrayList<>(objects.stream().map(MulticastMemory::free).toList());
         objects.clear();
         for (Piece piece : pieces) {
             if (piece.own < 0 && piece.memory != null) {
-                Cuda.check(piece.memory.free(), "unmapping the memory of " + ranks.ranksOf(piece.place));
+                results.add(piece.memory.free());
                 piece.memory = null;
             }
         }
+        return results;
     }
 
+    /** {@inheritDoc} Also what {@link #closeOthers} did not give back, as this process could not join. */
     @Override
-    public List<Integer> free() {
-        return own.free();
+    public synchronized List<Integer> free() {
+        List<Integer> results = freeOthers();
+        results.addAll(own.free());
+        return results;
     }
 }

@@ -63,7 +63,7 @@ public record Grid(List<List<List<Loop>>> blocks) {
         int groups = most / widest;
         List<List<Loop>> blocks = new ArrayList<>();
         for (int lane = 0; lane < moves.length; lane++) {
-            int next = all <= most ? blocks.size() : lane % groups * widest;
+            int next = all <= most ? blocks.size() : lane * groups / moves.length * widest;
             for (int m : movesOf(program.lanes().get(lane), rank)) {
                 while (blocks.size() <= next) {
                     blocks.add(new ArrayList<>());
