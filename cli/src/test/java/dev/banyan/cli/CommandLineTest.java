@@ -196,6 +196,7 @@ class CommandLineTest {
         trees --all-subsets=2 -m dgx-1v --devices 0,5 | NVLink joins no set of 2 of these devices of p3.16xlarge
         compare --format svg                          | svg
         compare --schedule no/such/file.xml           | --schedule: no file is called 'no/such/file.xml'
+        compare --schedule pom.xml                    | --schedule: pom.xml has no schedule; name a plan
         compare --devices 3 -m dgx-1v                 | at least 2 devices
         compare --relays 1 --devices 0-2 -m dgx-1v    | --relays: device 1 takes part itself
         compare --relays others -m dgx-1v             | --relays others: every device takes part

@@ -212,8 +212,8 @@ public final class BenchCommand extends ReportCommand {
         List<Sweep> sweeps = sweep.sweeps(site.ranks(), variants);
         reporter.introduce(site.chosen(), site.devices(), site.platform(), warnings(config));
         List<AlgorithmConfig> listed = sweep.listed(variants);
-        boolean mentionsAuto = listed.size() > 1 || listed.getFirst().algorithm() == AlgorithmChoice.AUTO;
-        if (site instanceof HostSite && mentionsAuto) {
+        boolean takesAuto = listed.stream().anyMatch(each -> each.algorithm() == AlgorithmChoice.AUTO);
+        if (site instanceof HostSite && takesAuto) {
             reporter.lines(List.of("# auto takes the star on host memory: all algorithms read and write each byte of an"
                     + " all_reduce once, and it has the fewest steps"));
         }

@@ -93,8 +93,11 @@ public final class CompareCommand extends Subcommand {
             String text = text(file);
             if (NcclGraphReader.recognizes(text)) {
                 rings.add(ImportedRings.of(file.toString(), NcclGraphReader.rings(file.toString(), text), chosen));
-            } else {
+            } else if (text.stripLeading().startsWith("{")) {
                 imported.add(imported(file, text, chosen));
+            } else {
+                throw wrong("--schedule: " + file
+                        + " has no schedule; name a plan for MSCCL++ (JSON) or a graph file of NCCL (XML)");
             }
         }
         Comparison report;

@@ -65,10 +65,11 @@ record CompareTable(Comparison comparison) {
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")");
         }
-        lines.add("rates are those of the links alone; predicted at 1 GiB, in GB/s: what the simulator expects of the"
-                + " kernels or graphs (banyan predict), with constants of which some are assumed"
+        lines.add("rates are those of the links alone, unless a line below says that they are simulated");
+        lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
+                + " constants"
                 + (comparison.rows().stream().anyMatch(row -> row.name().equals(SwitchRate.NAME))
-                        ? ", where the switch adds for packing and star"
+                        ? "; the switch adds up for packing and star"
                         : ""));
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("exact: the trees of greatest weight, which need not have the greatest rate");

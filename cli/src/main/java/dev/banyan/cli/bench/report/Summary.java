@@ -130,7 +130,7 @@ public final class Summary {
                     from.bytes() == bySize.getFirst().getFirst().bytes()
                             ? "# " + name + " is faster than single-tree at every size here"
                             : "# crossover: " + name + " is faster than single-tree from " + size(from)
-                                    + " on, ranges included");
+                                    + " on, with ranges that do not overlap");
         }
         List<Row> largest = bySize.getLast();
         return isFaster(largest.get(single), largest.get(several))

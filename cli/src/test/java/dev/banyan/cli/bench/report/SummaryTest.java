@@ -27,7 +27,7 @@ class SummaryTest {
         Summary summary = new Summary(
                 rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
         assertThat(summary.crossover().orElseThrow())
-                .contains("multi-tree is faster than single-tree from 16 KiB on, ranges included");
+                .contains("multi-tree is faster than single-tree from 16 KiB on, with ranges that do not overlap");
         assertThat(summary.table("median time (us)"))
                 .contains(
                         "#      1 KiB          5.0           4.0*",

@@ -25,7 +25,7 @@ final class HalfSums extends PairSums {
     private static final IntVector UPPER_MAGNITUDE = VectorLanes.ints(0x7fff0000);
     /** The bits of an exponent, which are those of infinity. */
     private static final ShortVector EXPONENT = VectorLanes.shorts(0x7c00);
-    /** The bits of the least normal number: those of subnormal ones are multiples of the same power of two. */
+    /** The bits of the least normal number. Subnormal numbers are multiples of the same power of two. */
     private static final ShortVector NORMAL = VectorLanes.shorts(1 << MANTISSA_BITS);
 
     /** The exponent of a float, in place, and that of the least normal number. */

@@ -19,13 +19,15 @@ import jdk.incubator.vector.VectorSpecies;
  * to at most 2^24 times it. With p bits a number, this holds where the exponents of n numbers differ by at most
  * 24 - p - log2 n, zeros apart; the integers of the definition are exact then, too. {@link FloatSums} sums the others,
  * unless some are tiny or not finite.
+ *
+ * <p>Constants are vectors since the JIT takes twice as many nodes for a scalar, and it inlines up to a number of
+ * nodes.
  */
 abstract sealed class PairSums implements VectorSums permits BrainSums, HalfSums {
     static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
     static final VectorSpecies<Integer> PAIRS = IntVector.SPECIES_PREFERRED;
     static final VectorSpecies<Short> SHORTS = ShortVector.SPECIES_PREFERRED;
     static final int VECTOR = SHORTS.vectorByteSize();
-    // These are vectors since the JIT takes twice as many nodes for a scalar, and it inlines up to a number of nodes.
     /**
      * The bits of a magnitude. Its sum with them is, among signed numbers of 16 bits, least for the least nonzero
      * magnitude, and greatest for zero.
@@ -49,7 +51,8 @@ abstract sealed class PairSums implements VectorSums permits BrainSums, HalfSums
     }
 
     /**
-     * Sums vectors until it meets one with a sum of floats that may be inexact, or with tiny, great or no numbers.
+     * Sums vectors until it meets one with a sum of floats that may be inexact, or with numbers that are tiny, great or
+     * NaN.
      *
      * @param from the place of the first vector, in bytes
      * @return the place of the first vector that is not summed, in bytes

@@ -34,7 +34,7 @@ public interface ProgramPieces {
     boolean multicasts();
 
     /**
-     * Makes addresses by which the switch reaches shared pieces, in all processes or in none.
+     * Makes addresses by which the switch reaches shared pieces, in all processes or in none. No ranks share a place.
      *
      * @param ofPlaces a piece of each place, all of one length
      * @param what they are for, the same in all processes

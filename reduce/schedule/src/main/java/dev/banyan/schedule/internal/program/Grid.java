@@ -28,7 +28,9 @@ public record Grid(List<List<List<Loop>>> blocks) {
     }
 
     /**
-     * Gives each lane's moves blocks of their own as long as there are enough, and then lets lanes share blocks.
+     * Gives each lane's moves blocks of their own as long as there are enough, and then lets neighbouring lanes share
+     * blocks, about as many bytes in each. Neighbours are of one tree or ring. So blocks take all trees at once, and no
+     * link idles until others have ended.
      *
      * @param program the program
      * @param most greatest number of blocks of a rank
@@ -61,9 +63,13 @@ public record Grid(List<List<List<Loop>>> blocks) {
                     "rank " + rank + " has " + widest + " moves of one lane, but at most " + most + " blocks");
         }
         int groups = most / widest;
+        long bytes = program.lanes().stream().mapToLong(Lane::bytes).sum();
+        long before = 0;
         List<List<Loop>> blocks = new ArrayList<>();
         for (int lane = 0; lane < moves.length; lane++) {
-            int next = all <= most ? blocks.size() : lane * groups / moves.length * widest;
+            long length = program.lanes().get(lane).bytes();
+            int next = all <= most ? blocks.size() : (int) ((before + length / 2) * groups / bytes) * widest;
+            before += length;
             for (int m : movesOf(program.lanes().get(lane), rank)) {
                 while (blocks.size() <= next) {
                     blocks.add(new ArrayList<>());
