@@ -9,6 +9,7 @@ import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -146,10 +147,14 @@ final class DescriptorSocket implements AutoCloseable {
             message.set(ValueLayout.ADDRESS, 0, address(arena, files.path().resolve("fd/" + receiver)));
             message.set(ValueLayout.JAVA_INT, 8, ADDRESS_BYTES);
             if (!process.isIn(files.path()) || (long) SEND.invokeExact(socket, message, DO_NOT_WAIT) < 0) {
-                throw new IOException("the kernel passes no descriptors to " + process
-                        + "; see whether it has ended, let processes of one job read each other's /proc/PID/fd, and"
-                        + " raise the limit of open files (ulimit -n)");
+                throw new FileSystemException(receiver + " of " + process);
             }
+        } catch (FileSystemException e) {
+            throw new IOException(
+                    "the kernel passes no descriptors to " + process
+                            + "; see whether it has ended, let processes of one job read each other's /proc/PID/fd, and"
+                            + " raise the limit of open files (ulimit -n)",
+                    e);
         } catch (Throwable e) {
             throw thrown(e);
         }

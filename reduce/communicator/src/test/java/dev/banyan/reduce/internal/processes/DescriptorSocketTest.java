@@ -57,6 +57,11 @@ class DescriptorSocketTest {
             assertThatThrownBy(() -> socket.send(ProcessId.own(), memory.descriptor(), given))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("passes no descriptors to process ");
+            ProcessId own = ProcessId.own();
+            // A later process with the number of one that has ended.
+            ProcessId later = new ProcessId(own.pid(), own.start() + 1);
+            assertThatThrownBy(() -> socket.send(later, socket.descriptor(), given))
+                    .hasMessageContaining("passes no descriptors to process ");
         }
     }
 
