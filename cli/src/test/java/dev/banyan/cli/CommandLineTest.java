@@ -478,7 +478,7 @@ class CommandLineTest {
 
     @Test
     void compareHasMoreDevicesThanSetsAreTriedOf(@TempDir Path folder) throws Exception {
-        String row = "2 ".repeat(20).strip();
+        String row = "1 ".repeat(20).strip();
         StringBuilder matrix = new StringBuilder();
         for (int a = 0; a < 20; a++) {
             StringBuilder cells = new StringBuilder(row);
