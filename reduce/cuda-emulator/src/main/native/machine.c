@@ -666,7 +666,7 @@ static int attribute(const Device *device, int which) {
         case 91: return 1; /* registered host memory has the same address */
         case 95: return 1; /* cooperative launches */
         case 102: return 1; /* mapped memory */
-        case 103: return !emu.no_descriptors; /* of it */
+        case 103: return !emu.no_descriptors; /* descriptors of it */
         case 97: return most_shared_bytes(device); /* of a block that opts in */
         case 106: return whole_room(device).blocks;
         case 115: return 1; /* memory pools */

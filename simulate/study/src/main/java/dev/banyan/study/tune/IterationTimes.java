@@ -77,15 +77,14 @@ public final class IterationTimes {
     }
 
     private Calls calls(AlgorithmChoice algorithm) {
-        return alone.computeIfAbsent(
-                algorithm,
-                choice -> calls(Config.builder()
-                        .set(Planner.ALGORITHM, SizeRules.always(variants.of(choice)))
-                        .load()));
+        return alone.computeIfAbsent(algorithm, choice -> calls(Predictions.of(machine, variants.of(choice), costs)));
     }
 
     private Calls calls(Config config) {
-        Predictions predictions = new Predictions(machine, config, costs);
+        return calls(new Predictions(machine, config, costs));
+    }
+
+    private Calls calls(Predictions predictions) {
         return new Calls(predictions, predictions.plan(workload));
     }
 

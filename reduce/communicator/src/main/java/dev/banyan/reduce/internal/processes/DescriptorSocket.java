@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A Unix socket by which other processes of this user give descriptors to this one (SCM_RIGHTS of unix(7)). It has no
@@ -147,17 +148,21 @@ final class DescriptorSocket implements AutoCloseable {
             message.set(ValueLayout.ADDRESS, 0, address(arena, files.path().resolve("fd/" + receiver)));
             message.set(ValueLayout.JAVA_INT, 8, ADDRESS_BYTES);
             if (!process.isIn(files.path()) || (long) SEND.invokeExact(socket, message, DO_NOT_WAIT) < 0) {
-                throw new FileSystemException(receiver + " of " + process);
+                throw refused(process, null);
             }
         } catch (FileSystemException e) {
-            throw new IOException(
-                    "the kernel passes no descriptors to " + process
-                            + "; see whether it has ended, let processes of one job read each other's /proc/PID/fd, and"
-                            + " raise the limit of open files (ulimit -n)",
-                    e);
+            throw refused(process, e);
         } catch (Throwable e) {
             throw thrown(e);
         }
+    }
+
+    private static IOException refused(ProcessId process, @Nullable IOException cause) {
+        return new IOException(
+                "the kernel passes no descriptors to " + process
+                        + "; see whether it has ended, let processes of one job read each other's /proc/PID/fd, and"
+                        + " raise the limit of open files (ulimit -n)",
+                cause);
     }
 
     /**

@@ -73,6 +73,11 @@ public final class CudaDevice implements AutoCloseable {
 
     /** Returns an attribute of the device, by CUdevice_attribute. */
     int attribute(int attribute) {
+        return attribute(device, ordinal, attribute);
+    }
+
+    /** Returns an attribute of a device, which need not be open. */
+    static int attribute(CUdevice device, int ordinal, int attribute) {
         int[] value = new int[1];
         Cuda.check(
                 JCudaDriver.cuDeviceGetAttribute(value, attribute, device),

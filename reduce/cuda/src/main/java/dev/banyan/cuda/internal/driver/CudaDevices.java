@@ -107,14 +107,11 @@ public final class CudaDevices {
 
     /** Returns whether other processes can map memory of a device by a file descriptor. */
     public static boolean givesDescriptors(int ordinal) {
-        int[] value = new int[1];
-        Cuda.check(
-                JCudaDriver.cuDeviceGetAttribute(
-                        value,
-                        CUdevice_attribute.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-                        device(ordinal)),
-                "cuDeviceGetAttribute of device " + ordinal);
-        return value[0] != 0;
+        return CudaDevice.attribute(
+                        device(ordinal),
+                        ordinal,
+                        CUdevice_attribute.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
+                != 0;
     }
 
     /** Returns whether the driver says that a device can have multicast addresses. */

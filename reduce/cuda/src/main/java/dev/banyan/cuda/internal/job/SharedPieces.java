@@ -147,7 +147,7 @@ final class SharedPieces implements ProgramPieces {
             throw new CudaException(
                     "devices " + devices.stream().map(CudaDevice::ordinal).toList() + " cannot touch the memory of "
                             + owners + ", as " + e.getMessage() + "; see that they have peer access (nvidia-smi"
-                            + " topo -p2p r lists why not) and room, or hold their ranks in one process",
+                            + " topo -p2p r lists why not) and free memory, or hold their ranks in one process",
                     e);
         }
     }
