@@ -89,6 +89,7 @@ typedef struct Context {
     int destroyed;
     int pending; /* operations that are not done */
     int held; /* calls that let no work be submitted until what is pending has ended */
+    int held_launches; /* that wait for these */
     Stream *streams; /* a list; the default stream is not in it */
     Stream *standard; /* the default stream */
     struct Context *peers[MOST_DEVICES];

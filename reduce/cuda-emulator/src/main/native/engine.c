@@ -47,16 +47,30 @@ static int turns_of_polls;
  */
 static uint64_t changes, deadlock_noted;
 static int begun_kernels, quiet_kernels, crowded_kernels;
-static int held_calls; /* that wait until they may submit work */
 
 static void note_change(void) {
     changes++;
     quiet_kernels = crowded_kernels = 0;
 }
 
+static void join_coupled(Context *context, unsigned char *joined);
+
+/* A call whose work has ended holds no launch up for long, whenever its thread notices that. */
+static int has_held_launch(void) {
+    for (Context *context = emu.contexts; context; context = context->next) {
+        unsigned char joined[MOST_DEVICES] = {0};
+        if (context->held_launches) join_coupled(context, joined);
+        for (const Context *other = emu.contexts; other; other = other->next) {
+            if (joined[other->index] && other->pending > 0) return 1;
+        }
+    }
+    return 0;
+}
+
 /*
  * Counts a deadlock: all kernels only poll, nothing else is under way, and either one of them wants room for a block, which
- * none of the others gives back, or a call may submit no work before they end. A lane of a kernel may have something to do before it polls, hence several turns.
+ * none of the others gives back, or a launch is held up by calls that wait for them. A lane of a kernel may have something to
+ * do before it polls, hence several turns.
  */
 static void look_for_deadlock(Op *op) {
     if (op->quiet_since != changes) op->quiet_turns = 0;
@@ -66,7 +80,8 @@ static void look_for_deadlock(Op *op) {
         crowded_kernels += op->is_crowded;
     }
     int is_all = quiet_kernels == begun_kernels && (int)(ready_end - ready_first) + running == begun_kernels;
-    if (!is_all || !(crowded_kernels || held_calls) || host_ready.first || hung.first || late.first || deadlock_noted == changes) return;
+    if (!is_all || host_ready.first || hung.first || late.first || deadlock_noted == changes) return;
+    if (!crowded_kernels && !has_held_launch()) return;
     deadlock_noted = changes;
     counters.deadlocks++;
 }
@@ -638,9 +653,9 @@ CUresult submit(Stream *stream, const Work *work, Op **result) {
     int code = usable(context);
     double since = now_us();
     int is_held = context->held > 0;
-    held_calls += is_held;
+    context->held_launches += is_held;
     while (!code && context->held && emu.coupled) code = wait_a_while("a launch", since) ? usable(context) : LAUNCH_TIMEOUT;
-    held_calls -= is_held;
+    context->held_launches -= is_held;
     if (code) return code;
     code = check_implicit(stream);
     if (code) return code;
