@@ -388,9 +388,8 @@ public final class Communicator implements AutoCloseable {
      * Allocates one buffer on the device of every rank of this process, each as {@link #allocate(int, long)} does.
      *
      * <p>After {@link #joinOnGpus} all processes call it in the same order and with as many bytes, as they make calls.
-     * Where NVLink joins all GPUs, the GPUs of all processes may then touch the buffers, so that calls take less time.
-     * Either all buffers of a call are of this method, or slices of such, in all processes, or none in any: else the
-     * call ends by its timeout.
+     * Where NVLink joins all GPUs, the GPUs of all processes may then touch the buffers, so that calls take less time
+     * than on other buffers, which are copied.
      *
      * @param bytes size of each buffer in bytes, at least 0
      * @return the buffers in the order of ranks, as calls take them

@@ -250,7 +250,7 @@ public final class CudaBackend implements Backend, JoinableBackend, SumPasses {
         ProgramReach reach = jobPeers.isAlone() ? stores : peers::reaches;
         programs = new ProgramPlanner(ranks, lanes, reach, tuning.sizes(), programMemory);
         ProgramReach open = jobPeers.isAlone() || joint != null ? reach : (_, _) -> false;
-        exchanges = new ExchangePlanner(ranks, lanes, open, pieces, tuning.sizes(), joint);
+        exchanges = new ExchangePlanner(ranks, lanes, open, pieces, tuning.sizes(), memory, joint);
         LivingBackends.add(this);
         if (jobPeers.isAlone() && executor != ExecutorChoice.GRAPH) {
             tryPeers();

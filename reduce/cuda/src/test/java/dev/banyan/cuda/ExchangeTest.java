@@ -36,10 +36,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Collectives over memory that is open to all emulated GPUs. */
 class ExchangeTest {
+    /** Bytes of which two ranks take two blocks each. */
+    private static final int SEVERAL_BLOCKS = 20 << 10;
+    /** Bytes that take a block several slices in the stage. */
+    private static final int SEVERAL_SLICES = 5 << 10;
+
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private long interleaved;
     /** True if buffers are like those of several processes. */
     private boolean together;
+    /** True if some of them are not. */
+    private boolean mixed;
+    /** Bytes of the first call of two ranks in other orders. */
+    private int length = SEVERAL_BLOCKS;
 
     @AfterEach
     void nothingWentWrongUnseen() {
@@ -61,7 +70,7 @@ class ExchangeTest {
 
     private HostComparison comparison(SplittableRandom random) {
         HostComparison comparison = new HostComparison(random);
-        return together ? comparison.together() : comparison;
+        return mixed ? comparison.mixed() : together ? comparison.together() : comparison;
     }
 
     private long exchanges() {
@@ -70,9 +79,17 @@ class ExchangeTest {
 
     /** All collectives and types, in and out of place, aligned and not. */
     @ParameterizedTest
-    @CsvSource({"2, false", "3, false", "2, true", "3, true"})
-    void exchangesGiveTheBitsOfTheHost(int ranks, boolean together) {
+    @CsvSource({
+        "2, false, false",
+        "3, false, false",
+        "2, true, false",
+        "3, true, false",
+        "2, true, true",
+        "3, true, true"
+    })
+    void exchangesGiveTheBitsOfTheHost(int ranks, boolean together, boolean mixed) {
         this.together = together;
+        this.mixed = mixed;
         HostComparison comparison = comparison(new SplittableRandom(ranks));
         try (ExchangeGpus gpus = gpus(ranks, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
             int turn = ranks;
@@ -107,6 +124,8 @@ class ExchangeTest {
     void everyKindOfExchangeInJointMemoryGivesTheBitsOfTheHost(int ranks) {
         together = true;
         compareKinds(ranks);
+        mixed = true;
+        compareKinds(ranks);
     }
 
     private void compareKinds(int ranks) {
@@ -135,7 +154,10 @@ class ExchangeTest {
     @Test
     void exchangesInJointMemoryOfSharedGpusGiveTheBitsOfTheHost() {
         together = true;
-        compareShared(List.of(new int[] {0, 0}, new int[] {1, 0, 1}, new int[] {0, 1, 2, 0, 1, 2}));
+        List<int[]> all = List.of(new int[] {0, 0}, new int[] {1, 0, 1}, new int[] {0, 1, 2, 0, 1, 2});
+        compareShared(all);
+        mixed = true;
+        compareShared(all);
     }
 
     private void compareShared(List<int[]> all) {
@@ -313,6 +335,26 @@ class ExchangeTest {
     }
 
     @Test
+    void interleavingsThroughTheStageHaveNoRace() {
+        together = true;
+        mixed = true;
+        length = SEVERAL_SLICES;
+        interleave(40, 10, (ranks, _) -> ExchangeGpus.apart(ranks));
+    }
+
+    @Test
+    @Tag("soak")
+    void manyInterleavingsThroughTheStageHaveNoRace() {
+        together = true;
+        mixed = true;
+        length = SEVERAL_SLICES;
+        interleave(50_000, 6000, (ranks, _) -> ExchangeGpus.apart(ranks));
+        length = SEVERAL_BLOCKS;
+        interleave(57_000, 1000, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(60_000, 3000, ExchangeGpus::shared);
+    }
+
+    @Test
     @Tag("soak")
     void manyInterleavingsInJointMemoryHaveNoRace() {
         together = true;
@@ -356,7 +398,7 @@ class ExchangeTest {
                             type,
                             op,
                             random.nextBoolean(),
-                            call == 0 && ranks == 2 ? (20 << 10) / type.bytes() : 1 + random.nextInt(160),
+                            call == 0 && ranks == 2 ? length / type.bytes() : 1 + random.nextInt(160),
                             random.nextBoolean() ? type.bytes() : 0);
                     assertThat(emulator.problems()).as("seed %d", seed).isEmpty();
                     assertThat(emulator.count("races")).as("seed %d", seed).isZero();
@@ -370,8 +412,13 @@ class ExchangeTest {
 
     /** A flag that gets lost: the kernel that waits for it ends when that is asked for, and names the rank. */
     @ParameterizedTest
-    @CsvSource({"1, false", "3, false", "3, true"})
-    void aRankThatDoesNotComeIsNamed(int number, boolean together) {
+    @CsvSource({
+        "1, false, false, its last store",
+        "3, false, false, its last store",
+        "3, true, false, its last store",
+        "3, true, true, its last store of a slice"
+    })
+    void aRankThatDoesNotComeIsNamed(int number, boolean together, boolean isStaged, String where) {
         this.together = together;
         emulator.tell("workers 1");
         int[] ofRanks = IntStream.range(0, 3).map(rank -> rank % number).toArray();
@@ -382,7 +429,8 @@ class ExchangeTest {
                                     .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1000, 4, true, 4000)),
                             DataType.F32,
                             ReduceOp.SUM);
-            MemorySegment[] buffers = gpus.cuda().allocateAll(4000).toArray(MemorySegment[]::new);
+            MemorySegment[] buffers =
+                    (isStaged ? buffers(gpus.cuda(), 3) : gpus.cuda().allocateAll(4000)).toArray(MemorySegment[]::new);
             // The last of 3 x 3 flags of the second barrier.
             emulator.tell("lose-flag 18");
             CompletableFuture<Void> running = CompletableFuture.runAsync(() -> call.run(buffers, buffers));
@@ -394,7 +442,7 @@ class ExchangeTest {
             }
             assertThatThrownBy(running::join)
                     .hasCauseInstanceOf(CollectiveTimeoutException.class)
-                    .hasMessageMatching(".* waited in block \\d for rank \\d at rank \\d behind its last store.*");
+                    .hasMessageMatching(".* waited in block \\d for rank \\d at rank \\d behind " + where + ".*");
         }
     }
 }

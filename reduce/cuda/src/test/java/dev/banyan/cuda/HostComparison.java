@@ -2,6 +2,8 @@ package dev.banyan.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.banyan.cuda.emulator.EmulatedGpus;
+import dev.banyan.cuda.internal.driver.DeviceAddress;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.Collective;
@@ -13,6 +15,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs, of the ranks that are held here.
@@ -28,7 +31,15 @@ final class HostComparison {
     private enum Placement {
         ALONE,
         IN_OTHER_PLACES,
-        IN_THE_SAME_PLACE
+        IN_THE_SAME_PLACE,
+        /** Half of the ranks allocate together, half alone. */
+        MIXED,
+        /** Memory that no communicator has allocated. */
+        OF_OTHERS;
+
+        boolean isTogether() {
+            return this != ALONE && this != OF_OTHERS;
+        }
     }
 
     /** @param random chooses the bits of the inputs */
@@ -57,6 +68,16 @@ final class HostComparison {
     /** Returns a comparison in buffers that all ranks allocate together, in which each rank has the same place. */
     HostComparison alike() {
         return new HostComparison(random, isExact, streams, Placement.IN_THE_SAME_PLACE);
+    }
+
+    /** Returns a comparison in which some ranks have buffers that all ranks allocate together, and others have none. */
+    HostComparison mixed() {
+        return new HostComparison(random, isExact, streams, Placement.MIXED);
+    }
+
+    /** Returns a comparison in buffers of GPUs that have the numbers of the ranks, which the driver allocates. */
+    HostComparison ofOthers() {
+        return new HostComparison(random, isExact, streams, Placement.OF_OTHERS);
     }
 
     /** Returns a comparison whose sums and means of floats are exact in any order. */
@@ -89,7 +110,7 @@ final class HostComparison {
             List<MemorySegment> outputs = new ArrayList<>();
             long wholeInput = (inPlace ? Math.max(inputBytes, outputBytes) : inputBytes) + shift;
             long most = 2L * Long.BYTES * ranks;
-            boolean together = placement != Placement.ALONE;
+            boolean together = placement.isTogether();
             List<MemorySegment> allInputs = together ? cuda.allocateAll(wholeInput + most) : List.of();
             List<MemorySegment> allOutputs = together ? cuda.allocateAll(outputBytes + shift + most) : List.of();
             for (int rank = 0; rank < ranks; rank++) {
@@ -103,13 +124,15 @@ final class HostComparison {
                     long place = placement == Placement.IN_THE_SAME_PLACE
                             ? 0
                             : rank * (shift == 0 ? 2L * Long.BYTES : type.bytes());
-                    MemorySegment onDevice =
-                            together ? allInputs.get(held).asSlice(place, wholeInput) : cuda.allocate(rank, wholeInput);
+                    boolean isJoint = together && (placement != Placement.MIXED || (rank + count) % 2 == 0);
+                    MemorySegment onDevice = isJoint
+                            ? allInputs.get(held).asSlice(place, wholeInput)
+                            : allocate(cuda, rank, wholeInput, arena);
                     cuda.copyToDevice(onDevice, input);
                     inputs.add(onDevice.asSlice(shift));
-                    MemorySegment output = together
+                    MemorySegment output = isJoint
                             ? allOutputs.get(held).asSlice(place, outputBytes + shift)
-                            : cuda.allocate(rank, outputBytes + shift);
+                            : allocate(cuda, rank, outputBytes + shift, arena);
                     outputs.add(output.asSlice(shift));
                 }
             }
@@ -132,6 +155,21 @@ final class HostComparison {
                 assertSame(what + " output", hostOutputs.get(rank), outputs.get(held), cuda);
             }
         }
+    }
+
+    @SuppressWarnings("restricted")
+    private MemorySegment allocate(Communicator cuda, int rank, long bytes, Arena arena) {
+        if (placement != Placement.OF_OTHERS) {
+            return cuda.allocate(rank, bytes);
+        }
+        EmulatedGpus.enter(rank);
+        DeviceAddress address = new DeviceAddress();
+        EmulatedGpus.ok(JCudaDriver.cuMemAlloc(address, Math.max(1, bytes)));
+        // The end of the arena frees it.
+        MemorySegment _ = MemorySegment.NULL.reinterpret(arena, _ -> EmulatedGpus.ok(JCudaDriver.cuMemFree(address)));
+        MemorySegment memory = CudaBackend.memory(address.value(), bytes);
+        cuda.copyToDevice(memory, arena.allocate(bytes));
+        return memory;
     }
 
     /**

@@ -88,7 +88,6 @@ final class JoinedGpuProgram {
                 case "exchanged-sum" ->
                     sum(joined, joined.allocateAll(2 * LONGER_THAN_LINES), LONGER_THAN_LINES / 4, times, out);
                 case "reproducible" -> reproducible(ranked, config, joined, emulator);
-                case "mixed" -> mixed(joined);
                 case "late" -> late(joined, times, emulator, out);
                 case "sum" -> sum(joined, times, out);
                 case "leave" -> leave(joined, times, out);
@@ -131,6 +130,7 @@ final class JoinedGpuProgram {
         HostComparison comparison = new HostComparison(new SplittableRandom(23));
         compare(machine, config, joined, step, comparison.together(), LONG);
         assertThat(exchanges(emulator)).isGreaterThan(before);
+        compare(machine, config, joined, step, comparison.mixed(), LONG);
         assertThat(emulator.count("races")).isZero();
         assertThat(emulator.problems()).isEmpty();
     }
@@ -164,6 +164,7 @@ final class JoinedGpuProgram {
         }
         if (step > 0) {
             compare(machine, config, joined, step, exact.alike(), LONG);
+            compare(machine, config, joined, step, exact.mixed(), LONG);
         }
         assertThat(emulator.count("races")).isZero();
         assertThat(emulator.problems()).isEmpty();
@@ -187,15 +188,18 @@ final class JoinedGpuProgram {
 
     /** Compares reproducible sums in one pass. */
     private static void reproducible(Machine machine, Config config, Communicator joined, CudaEmulator emulator) {
-        HostComparison comparison = new HostComparison(new SplittableRandom(29)).together();
+        HostComparison comparison = new HostComparison(new SplittableRandom(29));
         long before = emulator.count("kernels banyan_reproducible");
         try (Communicator host = Communicator.onHost(machine, config)) {
             for (DataType type : List.of(DataType.F32, DataType.BF16)) {
-                comparison.compare(host, joined, Collective.ALL_REDUCE, type, ReduceOp.SUM, true, 4099, type.bytes());
+                comparison.mixed().compare(host, joined, Collective.ALL_REDUCE, type, ReduceOp.SUM, true, 4097, 0);
+                comparison
+                        .together()
+                        .compare(host, joined, Collective.ALL_REDUCE, type, ReduceOp.SUM, true, 4099, type.bytes());
                 comparison.compare(host, joined, Collective.REDUCE_SCATTER, type, ReduceOp.AVG, false, 1000, 0);
             }
         }
-        assertThat(emulator.count("kernels banyan_reproducible")).isEqualTo(before + 4);
+        assertThat(emulator.count("kernels banyan_reproducible")).isEqualTo(before + 6);
     }
 
     /** Compares every {@code step}-th kind of call with the host backend. */
@@ -236,17 +240,6 @@ final class JoinedGpuProgram {
 
     private static int elements(int call) {
         return 1 + call * 37 % (1 << 14);
-    }
-
-    /** Gives memory of its own alone, unless it has rank 0, to a call that can therefore not end by itself. */
-    private static void mixed(Communicator joined) {
-        List<MemorySegment> all = joined.allocateAll(LONGER_THAN_LINES);
-        List<MemorySegment> buffers =
-                joined.firstRank() == 0 ? all : List.of(joined.allocate(joined.firstRank(), LONGER_THAN_LINES));
-        CompletableFuture<Void> ended =
-                joined.runAsync(CollectiveCall.allReduce(buffers, LONGER_THAN_LINES / 4, DataType.F32, ReduceOp.SUM));
-        joined.abort();
-        ended.join();
     }
 
     /** Makes a further exchange after some, unless it has rank 0, which never does. Then the call's time is over. */

@@ -93,6 +93,7 @@ class MulticastTest {
             EmulatedProcess.beginAnother(emulator);
             try (ExchangeGpus gpus = gpus(ranks, algorithm)) {
                 comparison.compareKinds(gpus.host(), gpus.cuda(), gpus.cuda(), ranks);
+                comparison.ofOthers().compareKinds(gpus.host(), gpus.cuda(), gpus.cuda(), ranks);
                 assertThat(multicasts()).as("%s", algorithm).isPositive();
             }
         }
@@ -223,6 +224,31 @@ class MulticastTest {
         }
     }
 
+    /** Memory that others allocate goes through a stage, which the switch reaches. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theSwitchTakesPartInTheStage(boolean isJoint) {
+        HostComparison exact = HostComparison.exact(new SplittableRandom(1));
+        try (ExchangeGpus gpus = isJoint
+                ? ExchangeGpus.multicasting(emulator, 3, AlgorithmChoice.PACKING)
+                : gpus(3, AlgorithmChoice.PACKING)) {
+            for (HostComparison comparison : List.of(exact.ofOthers(), isJoint ? exact.mixed() : exact.ofOthers())) {
+                for (Collective collective :
+                        List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
+                    for (boolean inPlace : new boolean[] {true, false}) {
+                        // The last word of a share has one element, the last slice one byte or a word.
+                        for (long count : new long[] {3, 48, 3 * 517}) {
+                            long before = accesses();
+                            compare(comparison, gpus, collective, inPlace, count, count % 2 * 4);
+                            assertThat(accesses()).isGreaterThan(before);
+                        }
+                    }
+                }
+            }
+            assertThat(emulator.count("kernels banyan_program")).isZero();
+        }
+    }
+
     private static void compare(
             HostComparison comparison,
             ExchangeGpus gpus,
@@ -272,9 +298,14 @@ class MulticastTest {
                             List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
                     boolean whole = random.nextInt(4) > 0;
                     boolean isLong = call == 0 && gpus.cuda().size() == 2;
-                    HostComparison between = !isJoint
-                            ? inStreams
-                            : isLong || random.nextBoolean() ? inStreams.alike() : inStreams.together();
+                    HostComparison between = isLong
+                            ? inStreams.alike()
+                            : switch (random.nextInt(isJoint ? 5 : 2)) {
+                                case 0 -> inStreams;
+                                case 1 -> isJoint ? inStreams.mixed() : inStreams.ofOthers();
+                                case 2 -> inStreams.together();
+                                default -> inStreams.alike();
+                            };
                     between.compare(
                             gpus.host(),
                             gpus.cuda(),

@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -82,6 +83,11 @@ public final class DeviceMemory {
             free(address);
             throw e;
         }
+    }
+
+    /** Allocates memory in the same place of all devices, open to all; it lasts until {@link #free()}. */
+    public OpenHeap.Together allocateTogether(long bytes) {
+        return Objects.requireNonNull(heap).allocateTogether(bytes);
     }
 
     private long allocated(int rank, long bytes) {

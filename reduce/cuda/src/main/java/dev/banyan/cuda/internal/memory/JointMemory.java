@@ -24,6 +24,9 @@ public final class JointMemory {
     /** A handle is the number of a piece, shifted left by so many bits, and the offset in bytes. */
     public static final int OFFSET_BITS = 40;
 
+    /** The bit that is set where, in place of a handle, the address of other memory is sent. */
+    public static final long FOREIGN = Long.MIN_VALUE;
+
     private static final long ALIGNMENT = 512;
     private static final int MOST_PIECES = 1 << 18;
 

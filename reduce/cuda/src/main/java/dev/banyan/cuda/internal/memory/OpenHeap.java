@@ -28,10 +28,18 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Safe for use from any thread.
  */
-final class OpenHeap {
+public final class OpenHeap {
     private static final Logger LOG = LoggerFactory.getLogger(OpenHeap.class);
     private static final long LONGEST_SHARED = 1 << 20;
     private static final long SHORTEST = 512;
+
+    /**
+     * Memory in the same place of all devices.
+     *
+     * @param addresses on each device
+     * @param multicast the address of all, or 0 if there is none
+     */
+    public record Together(List<Long> addresses, long multicast) {}
 
     private record Kind(CudaDevice device, long bytes) {}
 
@@ -83,6 +91,19 @@ final class OpenHeap {
         return address;
     }
 
+    /** Allocates memory of all devices at once, so that no order of other allocations matters. */
+    synchronized Together allocateTogether(long bytes) {
+        Group group = new Group();
+        for (CudaDevice device : devices) {
+            add(group, device, MappedMemory.of(device, bytes, devices));
+        }
+        return new Together(
+                group.parts.values().stream()
+                        .map(part -> part.address().value())
+                        .toList(),
+                group.multicast == null ? 0 : group.multicast.address());
+    }
+
     private MappedMemory map(CudaDevice device, long bytes) {
         MappedMemory mapping = MappedMemory.of(device, bytes, devices);
         List<Group> sameLength = groups.computeIfAbsent(mapping.bytes(), _ -> new ArrayList<>());
@@ -93,6 +114,11 @@ final class OpenHeap {
                     sameLength.add(new Group());
                     return sameLength.getLast();
                 });
+        add(group, device, mapping);
+        return mapping;
+    }
+
+    private void add(Group group, CudaDevice device, MappedMemory mapping) {
         group.parts.put(device, mapping);
         parts.put(mapping.address().value(), new Part(group, device, mapping));
         if (multicasts && group.parts.size() == devices.size()) {
@@ -104,7 +130,6 @@ final class OpenHeap {
                     .orElse(null);
             multicasts = group.multicast != null;
         }
-        return mapping;
     }
 
     /** Returns the multicast address of memory that lies in the same place on all devices, or 0. */

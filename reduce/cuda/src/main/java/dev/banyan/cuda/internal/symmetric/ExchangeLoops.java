@@ -1,15 +1,12 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.ElementCode;
 import dev.banyan.cuda.internal.ptx.PtxText;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** Writes the loops over a share whose elements are combined, in the order of its sources. */
 final class ExchangeLoops {
@@ -17,8 +14,6 @@ final class ExchangeLoops {
     private static final int[] UNROLLED = {2, 3, 4, 6, 8, 16};
     /** Words of 16 bytes that a thread loads at once. */
     private static final int WORDS_IN_FLIGHT = 8;
-    /** The same where nothing is combined. */
-    private static final int WORDS_OF_A_COPY = 4;
 
     private final PtxText text;
     private final ShareLoops loops;
@@ -48,8 +43,7 @@ final class ExchangeLoops {
             text.scope(() -> emitMulticast(moved));
         }
         text.branchIf(test("setp.ne.u32", sources, 1), combine);
-        text.scope(() -> loops.eachRound(WORDS_OF_A_COPY, this::copyWords));
-        text.scope(() -> loops.eachElement(moved, this::copyElement));
+        new CopyLoops(loops, element.bytes()).emit(moved);
         text.place(combine);
         for (int number : UNROLLED) {
             String other = text.label("other_sources");
@@ -77,7 +71,8 @@ final class ExchangeLoops {
             boolean toAll = (k & ExchangeTable.Share.TO_ALL) != 0;
             String other = text.label("other_kind");
             text.branchIf(test("setp.ne.u32", kind, k), other);
-            text.scope(() -> loops.eachRound(WORDS_OF_A_COPY, round -> move(multicast, round, combines, toAll)));
+            text.scope(
+                    () -> loops.eachRound(CopyLoops.WORDS_IN_FLIGHT, round -> move(multicast, round, combines, toAll)));
             text.emit("bra " + moved);
             text.place(other);
         }
@@ -102,36 +97,6 @@ final class ExchangeLoops {
                 code.store(guard, to, ShareLoops.WORDS_APART * u, results.get(u));
             }
         }
-    }
-
-    private void copyWords(ShareLoops.Round round) {
-        List<List<String>> loaded = new ArrayList<>();
-        String from = loops.address(0, round.offset());
-        for (int u = 0; u < round.guards().size(); u++) {
-            List<String> quad =
-                    Stream.generate(() -> text.register(WORD)).limit(4).toList();
-            text.emit(round.guards().get(u) + "ld.global.v4.u32 {" + String.join(", ", quad) + "}, [" + from + "+"
-                    + ShareLoops.WORDS_APART * u + "]");
-            loaded.add(quad);
-        }
-        loops.eachTarget(round.offset(), to -> {
-            for (int u = 0; u < loaded.size(); u++) {
-                text.emit(round.guards().get(u) + "st.global.v4.u32 [" + to + "+" + ShareLoops.WORDS_APART * u + "], {"
-                        + String.join(", ", loaded.get(u)) + "}");
-            }
-        });
-    }
-
-    private void copyElement(String offset) {
-        String from = loops.address(0, offset);
-        String type = element.bytes() == 16 ? "v2.u64" : "u" + 8 * element.bytes();
-        String value = switch (element.bytes()) {
-            case 16 -> "{" + text.register(LONG) + ", " + text.register(LONG) + "}";
-            case 8 -> text.register(LONG);
-            default -> text.register(WORD);
-        };
-        text.emit("ld.global." + type + " " + value + ", [" + from + "]");
-        loops.eachTarget(offset, to -> text.emit("st.global." + type + " [" + to + "], " + value));
     }
 
     private void combineAllAtOnce(ShareLoops.Round round, int number) {

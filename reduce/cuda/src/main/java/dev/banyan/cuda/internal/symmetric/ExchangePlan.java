@@ -20,8 +20,10 @@ import org.jspecify.annotations.Nullable;
  * @param kernel what runs it
  * @param parts what each device has of it
  * @param uses of buffers of this process, and the end of what is touched in bytes from a buffer's begin
- * @param joint has all buffers, where other processes hold ranks
+ * @param joint memory of all processes, where others hold ranks
  * @param multicast the spaces whose multicast addresses the kernel takes behind the addresses of the ranks
+ * @param barriers the greatest number of a block
+ * @param takesAny whether it takes buffers that are not open to all devices
  */
 record ExchangePlan(
         String name,
@@ -29,7 +31,9 @@ record ExchangePlan(
         List<ProgramPlan.Part> parts,
         Map<BufferAccess.Use, Long> uses,
         @Nullable JointMemory joint,
-        Set<Space> multicast)
+        Set<Space> multicast,
+        long barriers,
+        boolean takesAny)
         implements LaunchPlan {
     /** {@inheritDoc} All buffers must be open to all devices, and in the same places if the switch takes part. */
     @Override
@@ -37,7 +41,7 @@ record ExchangePlan(
         if (joint != null) {
             return handles(joint, inputs, outputs);
         }
-        if (!access.areOpen(uses, inputs, outputs)) {
+        if (!takesAny && !access.areOpen(uses, inputs, outputs)) {
             return null;
         }
         if (multicast.isEmpty()) {
@@ -65,13 +69,13 @@ record ExchangePlan(
         for (Map.Entry<BufferAccess.Use, Long> used : uses.entrySet()) {
             BufferAccess.Use use = used.getKey();
             long handle = memory.handle(use.rank(), use.address(inputs, outputs), used.getValue());
-            if (handle < 0) {
+            if (handle < 0 && !takesAny) {
                 return null;
             }
             long[] ofSpace = use.space() == Space.INPUT ? handles.inputs() : handles.outputs();
-            ofSpace[use.rank()] = handle;
+            ofSpace[use.rank()] = handle < 0 ? use.address(inputs, outputs) | JointMemory.FOREIGN : handle;
             if (multicast.contains(use.space())) {
-                ofSpace[ranks] = memory.multicast(handle);
+                ofSpace[ranks] = handle < 0 ? 0 : memory.multicast(handle);
                 areInPlace &= ofSpace[ranks] != 0 && ofSpace[ranks] % ExchangeTable.WORD_BYTES == 0;
             }
         }
@@ -90,7 +94,7 @@ record ExchangePlan(
     /** {@inheritDoc} One for each barrier. */
     @Override
     public long values() {
-        return 2;
+        return barriers;
     }
 
     @Override
@@ -116,7 +120,11 @@ record ExchangePlan(
     @Override
     public String describe(ProgramStatus status) {
         return "rank " + status.channel() + " at rank " + status.slice()
-                + (status.loop() == 0 ? " before it loads" : " behind its last store")
-                + (joint == null ? "" : "; all processes must give buffers of allocateAll, or none");
+                + switch (status.loop()) {
+                    case 0 -> " before it loads";
+                    case ExchangeTable.Share.DIRECT -> " behind its last store";
+                    case ExchangeTable.Share.COPY_IN -> " behind its copy of a slice";
+                    default -> " behind its last store of a slice";
+                };
     }
 }

@@ -4,7 +4,9 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.MulticastMemory;
 import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.memory.CopyLane;
+import dev.banyan.cuda.internal.memory.DeviceMemory;
 import dev.banyan.cuda.internal.memory.JointMemory;
+import dev.banyan.cuda.internal.memory.OpenHeap;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.peer.ProgramReach;
@@ -24,6 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -35,6 +38,8 @@ import org.jspecify.annotations.Nullable;
 public final class ExchangePlanner {
     /** A block takes so many bytes of a rank's shares at least. */
     private static final long LEAST_OF_A_BLOCK = 16L * ExchangeKernel.THREADS;
+    /** The stage of a block has room for so many slices of device programs, i.e. 512 KiB. */
+    private static final int SLICES_OF_A_STAGE = 8;
 
     private final Ranks ranks;
     private final ProgramReach peers;
@@ -44,6 +49,8 @@ public final class ExchangePlanner {
     private final DeviceTables tables;
     private final List<CudaDevice> devices;
     private final boolean multicasts;
+    private final DeviceMemory memory;
+    private @Nullable Stage stage;
     /** The piece with the flags of each rank; none before the first plan. */
     private final List<Integer> flags = new ArrayList<>();
 
@@ -52,6 +59,7 @@ public final class ExchangePlanner {
      * @param peers the pairs that reach each other's memory of exchanges
      * @param pieces memory of programs
      * @param sizes by which programs are cut: what these carry in lines is no exchange
+     * @param memory of users, some of which is open to all devices
      * @param joint memory that other processes may touch, too, if these hold ranks
      */
     public ExchangePlanner(
@@ -60,11 +68,13 @@ public final class ExchangePlanner {
             ProgramReach peers,
             ProgramPieces pieces,
             ProgramSizes sizes,
+            DeviceMemory memory,
             @Nullable JointMemory joint) {
         this.ranks = ranks;
         this.peers = peers;
         this.pieces = pieces;
         this.sizes = sizes;
+        this.memory = memory;
         this.joint = joint;
         tables = new DeviceTables(lanes);
         devices = List.copyOf(lanes.keySet());
@@ -83,24 +93,31 @@ public final class ExchangePlanner {
         }
         ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
         Element element = Element.of(type);
-        int divisor = mean ? ranks.size() : 1;
+        boolean hasSwitch = ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH
+                && (joint == null ? multicasts : joint.multicasts());
+        ExchangeWork work = new ExchangeWork(
+                exchange,
+                mean ? ranks.size() : 1,
+                type.bytes(),
+                hasSwitch,
+                hasSwitch && MulticastLoops.combines(combining, element, mean));
+        boolean usesSwitch = work.usesSwitch();
+        Kernel kernel = new ExchangeKernel(combining, element, usesSwitch);
         List<LaunchPlan> plans = new ArrayList<>();
-        boolean isJoint = joint != null;
-        boolean hasSwitch = joint == null ? multicasts : joint.multicasts();
-        if (hasSwitch && ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH) {
-            boolean combines = MulticastLoops.combines(combining, element, mean);
-            ExchangeShares inSwitch = new ExchangeShares(exchange, divisor, type.bytes(), true, combines, isJoint);
-            if (!inSwitch.multicast().isEmpty()) {
-                plan(new ExchangeKernel(combining, element, true), inSwitch, exchange)
-                        .ifPresent(plans::add);
-            }
-        }
-        if (isJoint && !plans.isEmpty()) {
-            // No process may choose another plan by its own buffers alone.
+        if (joint != null) {
+            plan(kernel, work, true, true).ifPresent(plans::add);
             return plans;
         }
-        ExchangeShares shares = ExchangeShares.byRanks(exchange, divisor, type.bytes());
-        plan(new ExchangeKernel(combining, element, false), shares, exchange).ifPresent(plans::add);
+        if (usesSwitch) {
+            plan(kernel, work, true, false)
+                    .filter(plan -> !plan.multicast().isEmpty())
+                    .ifPresent(plans::add);
+        }
+        plan(new ExchangeKernel(combining, element, false), work.byRanks(), true, false)
+                .ifPresent(plans::add);
+        if (usesSwitch && stage().multicast() != 0) {
+            plan(kernel, work, false, true).ifPresent(plans::add);
+        }
         return plans;
     }
 
@@ -113,9 +130,9 @@ public final class ExchangePlanner {
         return exchange(schedule)
                 .flatMap(exchange -> plan(
                         new SumKernel(sum.type(), sum.contributions()),
-                        ExchangeShares.byRanks(
-                                exchange, sum.divisor(), sum.type().bytes()),
-                        exchange))
+                        new ExchangeWork(exchange, sum.divisor(), sum.type().bytes(), false, false),
+                        true,
+                        joint != null))
                 .map(LaunchPlan.class::cast);
     }
 
@@ -130,21 +147,43 @@ public final class ExchangePlanner {
         return exchange;
     }
 
-    private Optional<ExchangePlan> plan(Kernel kernel, ExchangeShares shares, DirectExchange exchange) {
-        int blocks = blocks(exchange, kernel);
+    /**
+     * Returns a plan, if there is one.
+     *
+     * @param isDirect whether it exchanges between buffers that are open to all devices
+     * @param isStaged whether it takes other buffers, whose data go through the stage
+     */
+    private Optional<ExchangePlan> plan(Kernel kernel, ExchangeWork work, boolean isDirect, boolean isStaged) {
+        int blocks = blocks(work.exchange(), kernel);
         if (blocks < 1) {
             return Optional.empty();
         }
-        addFlags(exchange.schedule().collective().label() + " as an exchange by " + blocks + " blocks");
+        Optional<StagedShares> staged = isStaged ? StagedShares.of(work, stage(), blocks) : Optional.empty();
+        if (!isDirect && staged.isEmpty()) {
+            return Optional.empty();
+        }
+        String name = work.schedule().collective().label();
+        addFlags(name + " as an exchange by " + blocks + " blocks");
+        ExchangeShares direct = new ExchangeShares(work, joint != null);
+        ExchangeTable.Staging staging = new ExchangeTable.Staging(
+                isDirect ? ExchangeTable.Share.DIRECT : ExchangeTable.Share.COPY_IN,
+                staged.isPresent() ? stage().bytesOfABlock() : 0,
+                staged.map(StagedShares::slice).orElse(0L),
+                work.longest());
         List<ProgramPlan.Part> parts = new ArrayList<>();
         for (CudaDevice device : devices) {
             List<Long> addresses =
                     flags.stream().map(piece -> pieces.address(piece, device)).toList();
-            List<ExchangeTable> here = IntStream.range(0, ranks.size())
-                    .filter(rank -> ranks.holds(rank) && ranks.get(rank).equals(device))
-                    .mapToObj(rank -> new ExchangeTable(
-                            blocks, rank, addresses, shares.of(rank), joint == null ? 0 : joint.table(device)))
-                    .toList();
+            List<ExchangeTable> here = new ArrayList<>();
+            for (int rank = ranks.first(); ranks.holds(rank); rank++) {
+                if (ranks.get(rank).equals(device)) {
+                    List<ExchangeTable.Share> shares = new ArrayList<>(isDirect ? direct.of(rank) : List.of());
+                    int number = rank;
+                    staged.ifPresent(some -> shares.addAll(some.of(number)));
+                    long table = joint == null ? 0 : joint.table(device);
+                    here.add(new ExchangeTable(blocks, rank, addresses, shares, table, staging));
+                }
+            }
             parts.add(tables.part(
                     device,
                     ExchangeTable.bytes(here),
@@ -152,14 +191,45 @@ public final class ExchangePlanner {
                     (_, counter) -> ExchangeTable.write(here, counter),
                     device.function(kernel)));
         }
-        Schedule schedule = exchange.schedule();
         return Optional.of(new ExchangePlan(
-                schedule.collective().label() + " by " + schedule.algorithm(),
+                name + " by " + work.schedule().algorithm(),
                 kernel,
                 parts,
-                uses(exchange),
+                uses(work.exchange(), joint != null || !isDirect),
                 joint,
-                shares.multicast()));
+                isDirect ? direct.multicast() : Set.of(),
+                Math.max(2, 1 + 2 * staged.map(some -> some.rounds(blocks)).orElse(0L)),
+                staged.isPresent()));
+    }
+
+    /** Returns the stage, which is made when the first plan needs it, in all processes at once. */
+    private Stage stage() {
+        Stage known = stage;
+        if (known == null) {
+            int bytesOfABlock = SLICES_OF_A_STAGE * sizes.sliceBytes();
+            known = joint == null ? ownStage(bytesOfABlock) : jointStage(bytesOfABlock);
+            stage = known;
+        }
+        return known;
+    }
+
+    private Stage ownStage(int bytesOfABlock) {
+        OpenHeap.Together made = memory.allocateTogether((long) bytesOfABlock * sizes.blocks());
+        return new Stage(made.addresses(), made.multicast(), bytesOfABlock);
+    }
+
+    private Stage jointStage(int bytesOfABlock) {
+        List<Integer> added = IntStream.range(0, ranks.size())
+                .mapToObj(rank -> pieces.add(ranks.place(rank), (long) bytesOfABlock * sizes.blocks(), false))
+                .toList();
+        String what = "a stage for exchanges";
+        pieces.share(what);
+        return new Stage(
+                added.stream()
+                        .map(piece -> pieces.address(piece, ranks.leader()))
+                        .toList(),
+                pieces.multicast(added, what),
+                bytesOfABlock);
     }
 
     private boolean allReachEachOther() {
@@ -194,7 +264,8 @@ public final class ExchangePlanner {
         pieces.share(what);
     }
 
-    private Map<BufferAccess.Use, Long> uses(DirectExchange exchange) {
+    /** @param byOwner whether each buffer is touched by the device of its rank alone, or is open to all */
+    private Map<BufferAccess.Use, Long> uses(DirectExchange exchange, boolean byOwner) {
         Map<BufferAccess.Use, Long> uses = new LinkedHashMap<>();
         for (DirectExchange.Share share : exchange.shares()) {
             Stream.concat(share.sources().stream(), share.targets().stream())
@@ -204,7 +275,7 @@ public final class ExchangePlanner {
                             new BufferAccess.Use(
                                     location.space(),
                                     location.rank(),
-                                    ranks.get(ranks.holds(share.rank()) ? share.rank() : location.rank())),
+                                    ranks.get(byOwner ? location.rank() : share.rank())),
                             location.offset() + share.bytes(),
                             Math::max));
         }

@@ -4,7 +4,6 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
-import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramCall;
@@ -15,20 +14,13 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Writes the kernel of an {@linkplain ExchangeTable exchange}. Each block meets the blocks of its number on all ranks
- * twice: before the first load, as other work may still write the buffers, and behind the last store. Weak loads and
- * stores in between are ordered by these barriers.
+ * Writes the kernel of an {@linkplain ExchangeTable exchange}. Each block meets the blocks of its number on all ranks:
+ * before the first load, as other work may still write the buffers, and behind the last store; where the data goes
+ * through the stage, before and behind each slice. Weak loads and stores in between are ordered by these barriers.
  */
 final class ExchangePtx {
-    private static final String BUFFERS = "buffers";
     /** Addresses of the sources, then of the targets of a share. */
     static final String PLACES = "places";
-    /** Not 0 if a thread has reported why the block stops. */
-    private static final String STOP = "stop";
-    /** Time in ns at which the block began. */
-    private static final String BEGIN = "begin";
-    /** Polls between two looks at the abort word and the clock; a power of two. */
-    private static final int POLLS = 1024;
 
     private final PtxText text = new PtxText();
     private final String name;
@@ -36,13 +28,13 @@ final class ExchangePtx {
     private final boolean multicasts;
     private final Consumer<ShareLoops> loops;
     private final String left = text.label("left");
+    private final ExchangeBlock own;
+    private final ExchangeBarrier barrier;
+    private final ExchangeBuffers buffers;
     private final String thread;
     private final String block;
     private final String table;
-    private final String base;
-    private final String stopped;
-    /** The kind of shares that the block leaves out; 0 for none. */
-    private final String omitted;
+    private final String phase;
 
     /**
      * @param name of the kernel
@@ -57,16 +49,14 @@ final class ExchangePtx {
         if (multicasts) {
             text.require("8.2", 90);
         }
-        text.shared(BUFFERS, 8 * Kernel.Program.BUFFERS);
         text.shared(PLACES, 8 * 2 * Kernel.Program.MOST_RANKS);
-        text.shared(STOP, 4);
-        text.shared(BEGIN, 8);
-        thread = word("mov.u32", "%tid.x");
-        block = text.register(WORD);
-        table = text.register(LONG);
-        base = text.register(LONG);
-        stopped = test("setp.ne.u32", thread, thread);
-        omitted = multicasts ? word("mov.u32", 0) : "";
+        own = new ExchangeBlock(text);
+        barrier = new ExchangeBarrier(own, left);
+        buffers = new ExchangeBuffers(own, multicasts);
+        thread = own.thread();
+        block = own.number();
+        table = own.table();
+        phase = own.phase();
     }
 
     private String word(String operation, Object... operands) {
@@ -84,23 +74,20 @@ final class ExchangePtx {
     String text() {
         String call = wide("ld.param.u64", "[calls]");
         String calls = word("cvt.u32.u64", wide("ld.param.u64", "[count]"));
-        String first = test("setp.eq.u32", thread, 0);
-        text.emit("@" + first + " st.shared.u32 [" + STOP + "], 0");
-        text.emit("@" + first + " st.shared.u64 [" + BEGIN + "], " + wide("mov.u64", "%globaltimer"));
+        own.setState(ExchangeBlock.BEGIN, wide("mov.u64", "%globaltimer"));
         String next = text.label("call");
         String over = text.label("call_over");
         String end = text.label("calls_over");
         text.place(next);
         text.scope(() -> begin(call));
-        text.scope(() -> keepBuffers(call, first));
+        text.scope(() -> buffers.keep(call));
         text.emit("bar.sync 0");
         text.branchIf(test("setp.ge.u32", block, word("ld.global.u32", "[" + table + "]")), over);
-        text.scope(() -> meet(0));
-        text.scope(this::findBuffers);
-        orderAliases();
-        text.scope(this::exchange);
-        orderAliases();
-        text.scope(() -> meet(1));
+        text.emit("mov.u32 " + phase + ", 0");
+        text.scope(() -> barrier.meet(true));
+        text.scope(buffers::find);
+        text.scope(this::takeFirstSlice);
+        text.scope(() -> carryOut(over));
         text.place(over);
         text.branchIf(test("setp.eq.u64", call, 0), end);
         text.emit("sub.u32 " + calls + ", " + calls + ", 1");
@@ -121,6 +108,53 @@ final class ExchangePtx {
         return text.module(name, ".maxntid " + ExchangeKernel.THREADS + ", 1, 1\n.minnctapersm 1", parameters);
     }
 
+    /** Through the stage, the blocks take slices by turns; else all blocks take all together. */
+    private void takeFirstSlice() {
+        String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
+        String before = wide("mul.lo.u64", wide("cvt.u64.u32", block), bytes);
+        text.emit("@" + isDirect() + " mov.u64 " + before + ", 0");
+        own.setState(ExchangeBlock.MOVED, before);
+        text.emit("bar.sync 0");
+    }
+
+    private String isDirect() {
+        return test("setp.eq.u32", phase, ExchangeTable.Share.DIRECT);
+    }
+
+    /** Carries out the shares, in phases for each slice if they go through the stage. */
+    private void carryOut(String over) {
+        String nextSlice = text.label("slice");
+        String nextPhase = text.label("phase");
+        String copiedOut = text.label("copied_out");
+        text.place(nextSlice);
+        text.scope(() -> text.branchIf(
+                test(
+                        "setp.ge.u64",
+                        own.state(ExchangeBlock.MOVED),
+                        wide("ld.global.u64", own.field(ExchangeTable.LONGEST))),
+                over));
+        text.place(nextPhase);
+        orderAliases();
+        text.scope(this::exchange);
+        orderAliases();
+        text.scope(() -> text.branchIf(test("setp.eq.u32", phase, ExchangeTable.Share.COPY_OUT), copiedOut));
+        text.scope(() -> barrier.meet(false));
+        text.scope(() -> text.branchIf(isDirect(), over));
+        text.emit("shl.b32 " + phase + ", " + phase + ", 1");
+        text.emit("bra " + nextPhase);
+        text.place(copiedOut);
+        text.scope(() -> {
+            String blocks = wide("cvt.u64.u32", word("ld.global.u32", own.field(0)));
+            String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
+            String moved = wide("mad.lo.u64", blocks, bytes, own.state(ExchangeBlock.MOVED));
+            text.emit("bar.sync 0");
+            own.setState(ExchangeBlock.MOVED, moved);
+            text.emit("bar.sync 0");
+        });
+        text.emit("mov.u32 " + phase + ", " + ExchangeTable.Share.COPY_IN);
+        text.emit("bra " + nextSlice);
+    }
+
     /** The memory behind a multicast address has other addresses, which accesses before and behind the exchange use. */
     private void orderAliases() {
         if (multicasts) {
@@ -135,198 +169,38 @@ final class ExchangePtx {
     private void begin(String call) {
         String single = test("setp.eq.u64", call, 0);
         text.emit("@" + single + " ld.param.u64 " + table + ", [table]");
-        text.emit("@" + single + " ld.param.u64 " + base + ", [base]");
+        String base = wide("ld.param.u64", "[base]");
         text.emit("@!" + single + " ld.global.u64 " + table + ", [" + call + "+" + ProgramCall.TABLE + "]");
         text.emit("@!" + single + " ld.global.u64 " + base + ", [" + call + "+" + ProgramCall.BASE + "]");
+        own.setState(ExchangeBlock.BASE, base);
+        own.setState(ExchangeBlock.AWAITED, base);
         String number = word("mov.u32", "%ctaid.x");
-        String ranks = word("ld.global.u32", field(ExchangeTable.RANKS_HERE));
-        String own = word("rem.u32", number, ranks);
+        String ranks = word("ld.global.u32", own.field(ExchangeTable.RANKS_HERE));
+        String rank = word("rem.u32", number, ranks);
         text.emit("div.u32 " + block + ", " + number + ", " + ranks);
-        String apart = word("ld.global.u32", field(ExchangeTable.BYTES_APART));
-        text.emit("mad.wide.u32 " + table + ", " + own + ", " + apart + ", " + table);
+        String apart = word("ld.global.u32", own.field(ExchangeTable.BYTES_APART));
+        text.emit("mad.wide.u32 " + table + ", " + rank + ", " + apart + ", " + table);
     }
-
-    /** Copies the addresses of buffers into shared memory, from parameters by one thread or from a batch by many. */
-    private void keepBuffers(String call, String first) {
-        String kept = text.label("buffers_kept");
-        String fromBatch = text.label("buffers_of_batch");
-        text.branchUnless(test("setp.eq.u64", call, 0), fromBatch);
-        text.branchUnless(first, kept);
-        for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
-            int number = buffer;
-            text.scope(() -> text.emit("st.shared.u64 [" + BUFFERS + "+" + 8 * number + "], "
-                    + wide("ld.param.u64", "[buffer" + number + "]")));
-        }
-        text.emit("bra " + kept);
-        text.place(fromBatch);
-        text.branchIf(test("setp.ge.u32", thread, Kernel.Program.BUFFERS), kept);
-        String from = wide("mad.wide.u32", thread, 8, call);
-        String buffer = wide("ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
-        text.emit("st.shared.u64 [" + shared(BUFFERS, thread) + "], " + buffer);
-        text.place(kept);
-    }
-
-    private String shared(String array, String index) {
-        return word("mad.lo.u32", index, 8, word("mov.u32", array));
-    }
-
-    // ---- Barriers ----
-
-    /** Meets the blocks of this number on all ranks: a thread for each rank posts a flag there and awaits its own. */
-    private void meet(int number) {
-        String passed = text.label("passed");
-        String poll = text.label("poll");
-        String awaited = wide("add.u64", base, number);
-        text.emit("bar.sync 0");
-        text.branchIf(test("setp.ge.u32", thread, word("ld.global.u32", field(ExchangeTable.RANKS))), passed);
-        String flags = wide("mad.wide.u32", thread, 8, table);
-        String others = wide("ld.global.u64", "[" + flags + "+" + ExchangeTable.FLAGS + "]");
-        String own = wide("ld.global.u64", field(ExchangeTable.OWN_FLAGS));
-        String rank = word("ld.global.u32", field(ExchangeTable.RANK));
-        String posted = flag(others, rank);
-        String flag = flag(own, thread);
-        if (number == 0) {
-            sendHandles(rank, posted);
-        }
-        // The fence also orders what other threads of the block, and earlier kernels, did before.
-        text.emit("fence.acq_rel.sys");
-        text.emit("st.relaxed.sys.global.u64 [" + posted + "], " + awaited);
-        String polls = word("mov.u32", 0);
-        text.place(poll);
-        String seen = wide("ld.acquire.sys.global.u64", "[" + flag + "]");
-        text.branchIf(test("setp.ge.u64", seen, awaited), passed);
-        text.emit("add.u32 " + polls + ", " + polls + ", 1");
-        text.branchIf(test("setp.ne.u32", word("and.b32", polls, POLLS - 1), 0), poll);
-        stopIfAsked(poll, passed, number, rank, seen, awaited);
-        text.place(passed);
-        text.emit("bar.warp.sync 0xffffffff");
-        text.emit("bar.red.or.pred " + stopped + ", 0, " + stopped);
-        text.branchIf(stopped, left);
-    }
-
-    /** Sends the handles of a rank's buffers with a flag, if there are any. */
-    private void sendHandles(String rank, String posted) {
-        String sends = test("setp.ne.u64", wide("ld.global.u64", field(ExchangeTable.JOINT)), 0);
-        String own = shared(BUFFERS, rank);
-        for (int side = 0; side < 2; side++) {
-            String handle = wide("ld.shared.u64", field(own, 8 * Kernel.Program.MOST_RANKS * side));
-            text.emit(
-                    "@" + sends + " st.global.u64 " + field(posted, ExchangeTable.HANDLES + 8 * side) + ", " + handle);
-        }
-    }
-
-    /** Computes the addresses of all buffers from the handles that came with the flags of the first barrier. */
-    private void findBuffers() {
-        String found = text.label("buffers_found");
-        String others = text.label("others_found");
-        String joint = wide("ld.global.u64", field(ExchangeTable.JOINT));
-        String elsewhere = multicasts ? test("setp.ne.u32", thread, thread) : "";
-        text.branchIf(test("setp.eq.u64", joint, 0), found);
-        text.branchIf(test("setp.ge.u32", thread, word("ld.global.u32", field(ExchangeTable.RANKS))), others);
-        String flag = flag(wide("ld.global.u64", field(ExchangeTable.OWN_FLAGS)), thread);
-        String buffer = shared(BUFFERS, thread);
-        if (multicasts) {
-            compareHandles(flag, elsewhere);
-        }
-        for (int side = 0; side < 2; side++) {
-            String handle = wide("ld.global.u64", field(flag, ExchangeTable.HANDLES + 8 * side));
-            String piece = wide("shr.u64", handle, JointMemory.OFFSET_BITS);
-            String begin = wide("ld.global.u64", field(wide("mad.lo.u64", piece, 8, joint), 0));
-            String offset = wide("and.b64", handle, (1L << JointMemory.OFFSET_BITS) - 1);
-            text.emit("st.shared.u64 " + field(buffer, 8 * Kernel.Program.MOST_RANKS * side) + ", "
-                    + wide("add.u64", begin, offset));
-        }
-        text.place(others);
-        if (multicasts) {
-            text.emit("bar.warp.sync 0xffffffff");
-            text.emit("bar.red.or.pred " + elsewhere + ", 0, " + elsewhere);
-            text.emit("selp.b32 " + omitted + ", " + ExchangeTable.Share.ALIKE + ", " + ExchangeTable.Share.ELSEWHERE
-                    + ", " + elsewhere);
-        } else {
-            text.emit("bar.sync 0");
-        }
-        text.place(found);
-    }
-
-    /** Finds out whether the buffers of a rank lie elsewhere than this one's, or have no multicast address. */
-    private void compareHandles(String flag, String elsewhere) {
-        String rank = word("ld.global.u32", field(ExchangeTable.RANK));
-        String ownFlag = flag(wide("ld.global.u64", field(ExchangeTable.OWN_FLAGS)), rank);
-        String distance = wide("sub.u64", wide("cvt.u64.u32", thread), wide("cvt.u64.u32", rank));
-        String pieces = wide("shl.b64", distance, JointMemory.OFFSET_BITS);
-        String address = shared(BUFFERS, word("ld.global.u32", field(ExchangeTable.RANKS)));
-        List<String> all = new ArrayList<>();
-        for (int side = 0; side < 2; side++) {
-            all.add(wide("ld.shared.u64", field(address, 8 * Kernel.Program.MOST_RANKS * side)));
-            String theirs = wide("ld.global.u64", field(flag, ExchangeTable.HANDLES + 8 * side));
-            String own = wide("ld.global.u64", field(ownFlag, ExchangeTable.HANDLES + 8 * side));
-            String differs = test("setp.ne.u64", theirs, wide("add.u64", own, pieces));
-            String matters = test("setp.ne.u64", all.getLast(), 0);
-            text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + test("and.pred", differs, matters));
-        }
-        String none = test("setp.eq.u64", wide("or.b64", all.getFirst(), all.getLast()), 0);
-        text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + none);
-    }
-
-    private static String field(String table, int offset) {
-        return "[" + table + "+" + offset + "]";
-    }
-
-    private String field(int offset) {
-        return field(table, offset);
-    }
-
-    private String flag(String flags, String sender) {
-        String index = word("mad.lo.u32", block, Kernel.Program.MOST_RANKS, sender);
-        return wide("mad.wide.u32", index, ExchangeTable.FLAG_BYTES, flags);
-    }
-
-    /** Goes on to poll unless the launch is aborted or has timed out; the first thread of a block reports that. */
-    private void stopIfAsked(String poll, String passed, int number, String rank, String seen, String awaited) {
-        String control = wide("ld.param.u64", "[control]");
-        String abortWord = field(control, ProgramStatus.ABORT);
-        String aborted = test("setp.ne.u32", word("ld.relaxed.sys.global.u32", abortWord), 0);
-        String elapsed = wide("sub.u64", wide("mov.u64", "%globaltimer"), wide("ld.shared.u64", "[" + BEGIN + "]"));
-        String late = test("setp.gt.u64", elapsed, wide("ld.param.u64", "[timeout]"));
-        text.branchUnless(test("or.pred", late, aborted), poll);
-        String code = word("selp.b32", ProgramStatus.Code.ABORTED.code(), ProgramStatus.Code.TIMEOUT.code(), aborted);
-        String before = word("atom.shared.cas.b32", "[" + STOP + "]", 0, code);
-        text.emit("setp.eq.u32 " + stopped + ", " + thread + ", " + thread);
-        text.branchIf(test("setp.ne.u32", before, 0), passed);
-        String status = wide("mad.wide.u32", word("mov.u32", "%ctaid.x"), ProgramStatus.BYTES, control);
-        int first = ProgramStatus.FIRST;
-        text.emit("st.global.u32 " + field(status, first + 4) + ", " + number);
-        text.emit("st.global.u32 " + field(status, first + 8) + ", " + rank);
-        text.emit("st.global.u32 " + field(status, first + 12) + ", " + thread);
-        text.emit("st.global.u64 " + field(status, first + 16) + ", " + seen);
-        text.emit("st.global.u64 " + field(status, first + 24) + ", " + awaited);
-        text.emit("fence.acq_rel.sys");
-        text.emit("st.relaxed.sys.global.u32 " + field(status, first) + ", " + code);
-        text.branchIf(aborted, passed);
-        text.emit("st.relaxed.sys.global.u32 " + abortWord + ", 1");
-    }
-
-    // ---- Shares ----
 
     private void exchange() {
         String share = text.label("share");
         String all = text.label("shares_over");
         String at = wide("add.u64", table, ExchangeTable.FIRST_SHARE);
-        String shares = word("ld.global.u32", field(ExchangeTable.SHARES));
+        String shares = word("ld.global.u32", own.field(ExchangeTable.SHARES));
         text.place(share);
         text.branchIf(test("setp.eq.u32", shares, 0), all);
-        String sources = word("ld.global.u32", field(at, 0));
-        String places = word("add.u32", sources, word("ld.global.u32", field(at, 4)));
+        String sources = word("ld.global.u32", ExchangeBlock.field(at, 0));
+        String places = word("add.u32", sources, word("ld.global.u32", ExchangeBlock.field(at, 4)));
         String over = text.label("share_over");
+        String kind = word("ld.global.u32", ExchangeBlock.field(at, 12));
+        text.branchIf(test("setp.eq.u32", word("and.b32", kind, phase), 0), over);
         if (multicasts) {
-            String kind = word("and.b32", word("ld.global.u32", field(at, 12)), omitted);
-            text.branchIf(test("setp.ne.u32", kind, 0), over);
+            text.branchIf(test("setp.ne.u32", word("and.b32", kind, buffers.omitted()), 0), over);
         }
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
         text.emit("bar.red.or.pred " + misaligned + ", 0, " + misaligned);
-        text.scope(() ->
-                loops.accept(new ShareLoops(text, element.bytes(), table, block, at, sources, places, misaligned)));
+        text.scope(() -> loops.accept(new ShareLoops(text, element.bytes(), slice(), at, sources, places, misaligned)));
         text.emit("bar.sync 0");
         text.place(over);
         String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
@@ -336,16 +210,32 @@ final class ExchangePtx {
         text.place(all);
     }
 
+    private ShareLoops.Slice slice() {
+        String direct = isDirect();
+        String ofAll = word("mad.lo.u32", block, ExchangeKernel.THREADS, thread);
+        // A launch of several calls may have more blocks than this one.
+        String all = word("mul.lo.u32", word("ld.global.u32", own.field(0)), ExchangeKernel.THREADS);
+        String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
+        return new ShareLoops.Slice(
+                word("selp.b32", ofAll, thread, direct),
+                word("selp.b32", all, ExchangeKernel.THREADS, direct),
+                own.state(ExchangeBlock.MOVED),
+                wide("selp.b64", -1, bytes, direct));
+    }
+
     /** Computes the address of a source or target in each of the first threads. */
     private void point(String at, String places, String misaligned) {
         String pointed = text.label("pointed");
         text.emit("setp.ne.u32 " + misaligned + ", " + thread + ", " + thread);
         text.branchIf(test("setp.ge.u32", thread, places), pointed);
         String place = wide("mad.wide.u32", thread, ExchangeTable.PLACE_BYTES, at);
-        String buffer = word("ld.global.u32", field(place, ExchangeTable.SHARE_BYTES));
-        String offset = wide("ld.global.u64", field(place, ExchangeTable.SHARE_BYTES + 8));
-        String address = wide("add.u64", wide("ld.shared.u64", "[" + shared(BUFFERS, buffer) + "]"), offset);
-        text.emit("st.shared.u64 [" + shared(PLACES, thread) + "], " + address);
+        String buffer = word("ld.global.u32", ExchangeBlock.field(place, ExchangeTable.SHARE_BYTES));
+        String offset = wide("ld.global.u64", ExchangeBlock.field(place, ExchangeTable.SHARE_BYTES + 8));
+        String ofBlock = wide("mul.wide.u32", block, word("ld.global.u32", own.field(ExchangeTable.STAGE_OF_A_BLOCK)));
+        String inStage = test("setp.eq.u32", buffer, ExchangeTable.STAGE);
+        String begin = wide("add.u64", wide("selp.b64", ofBlock, own.state(ExchangeBlock.MOVED), inStage), offset);
+        String address = wide("add.u64", wide("ld.shared.u64", "[" + own.buffer(buffer) + "]"), begin);
+        text.emit("st.shared.u64 [" + word("mad.lo.u32", thread, 8, word("mov.u32", PLACES)) + "], " + address);
         text.emit("setp.ne.u64 " + misaligned + ", " + wide("and.b64", address, 15) + ", 0");
         text.place(pointed);
         text.emit("bar.warp.sync 0xffffffff");
@@ -357,11 +247,12 @@ final class ExchangePtx {
         text.branchIf(test("setp.ne.u32", thread, 0), left);
         text.emit("fence.acq_rel.sys");
         String most = word("sub.u32", word("mov.u32", "%nctaid.x"), 1);
-        String counter = wide("ld.global.u64", field(ExchangeTable.DONE_COUNTER));
+        String counter = wide("ld.global.u64", own.field(ExchangeTable.DONE_COUNTER));
         String before = word("atom.relaxed.gpu.global.inc.u32", "[" + counter + "]", most);
         text.branchIf(test("setp.ne.u32", before, most), left);
         text.emit("fence.acq_rel.sys");
         String control = wide("ld.param.u64", "[control]");
-        text.emit("st.relaxed.sys.global.u64 " + field(control, ProgramStatus.DONE) + ", " + base);
+        text.emit("st.relaxed.sys.global.u64 " + ExchangeBlock.field(control, ProgramStatus.DONE) + ", "
+                + own.state(ExchangeBlock.BASE));
     }
 }

@@ -14,22 +14,26 @@ import java.util.List;
  *  16 u64 address of this rank's flags, u32 rank, u32 number of shares
  *  32 for each rank, up to 16: u64 address of its flags
  * 160 u32 ranks of this device, u32 bytes from the begin of a part to the next one's, u64 address of a table
- * 176 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
+ * 176 u32 first phase, u32 bytes of the stage of a block, u64 bytes of a slice, u64 bytes of the longest share
+ * 200 the shares: u32 sources, u32 targets, u32 divisor, u32 kind, u64 elements, u64 0,
  *     for each source and then each target: u32 buffer, u32 0, u64 offset in bytes
  * </pre>
  *
- * <p>Buffers are numbered as the parameters of the kernel. The flags of a rank are in its memory: for each block and
- * each sender, which alone writes it, 8 bytes at a multiple of {@link #FLAG_BYTES}.
+ * <p>Buffers are numbered as the parameters of the kernel. A place in the stage has the number {@link #STAGE} and, as
+ * its offset, the address in the part of block 0. The flags of a rank are in its memory: for each block and each
+ * sender, which alone writes it, 8 bytes at a multiple of {@link #FLAG_BYTES}.
  *
  * <p>Where other processes hold ranks, the kernel gets the handles of its ranks' buffers. Each rank sends those of its
  * input and its output to all with its first flag, {@link #HANDLES} bytes behind it, and finds the addresses of others'
  * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}. All ranks see the same handles. If these
- * differ by the rank's number alone, the switch takes part, else it does not.
+ * differ by the rank's number alone, the switch takes part, else it does not. In place of a handle a rank sends the
+ * address of a buffer that other processes do not map, with a bit set. Then the data of all goes through the stage.
  *
  * @param flags address of each rank's flags
  * @param joint address of the table for handles, or 0 if the kernel gets the addresses of all buffers
+ * @param staging the way of data through the stage
  */
-record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares, long joint) {
+record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares, long joint, Staging staging) {
     static final int RANKS = 4;
     static final int DONE_COUNTER = 8;
     static final int OWN_FLAGS = 16;
@@ -39,13 +43,30 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
     static final int RANKS_HERE = FLAGS + 8 * Kernel.Program.MOST_RANKS;
     static final int BYTES_APART = RANKS_HERE + 4;
     static final int JOINT = RANKS_HERE + 8;
-    static final int FIRST_SHARE = RANKS_HERE + 16;
+    static final int PHASE = RANKS_HERE + 16;
+    static final int STAGE_OF_A_BLOCK = RANKS_HERE + 20;
+    static final int SLICE = RANKS_HERE + 24;
+    static final int LONGEST = RANKS_HERE + 32;
+    static final int FIRST_SHARE = RANKS_HERE + 40;
     static final int SHARE_BYTES = 32;
     static final int PLACE_BYTES = 16;
     static final int FLAG_BYTES = 128;
     static final int HANDLES = 16;
+    /** Number of the buffer whose offsets are addresses in the stage. */
+    static final int STAGE = Kernel.Program.BUFFERS;
     /** Kernels take so many bytes at once. */
     static final int WORD_BYTES = 16;
+
+    /**
+     * The way of data through the stage.
+     *
+     * @param phase {@link Share#DIRECT} or {@link Share#COPY_IN}: what the kernel begins with, unless handles show that
+     *     it must copy
+     * @param bytesOfABlock of the stage
+     * @param slice bytes of a share that a block takes at once
+     * @param longest bytes of the longest share of all ranks
+     */
+    record Staging(int phase, int bytesOfABlock, long slice, long longest) {}
 
     /**
      * A place in a buffer.
@@ -58,8 +79,9 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
     /**
      * Elements that a rank combines; the result is divided by the divisor.
      *
-     * @param kind 0, or {@link #COMBINED}, {@link #TO_ALL} or both, for multiples of 16 bytes in aligned places; and
-     *     {@link #ALIKE} or {@link #ELSEWHERE}, if a kernel learns from handles whether the switch can take part
+     * @param kind one of the phases; {@link #COMBINED}, {@link #TO_ALL} or both, for multiples of 16 bytes in aligned
+     *     places; and {@link #ALIKE} or {@link #ELSEWHERE}, if a kernel learns from handles whether the switch can take
+     *     part
      */
     record Share(List<Place> sources, List<Place> targets, int divisor, int kind, long elements) {
         /** The only source is a multicast address. */
@@ -72,6 +94,14 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
         static final int ALIKE = 4;
         /** It is for other buffers. */
         static final int ELSEWHERE = 8;
+        /** The phase that copies a slice of this rank's inputs into its stage; each phase is twice the one before. */
+        static final int COPY_IN = 16;
+        /** The phase that combines a slice from the stages of all and stores it there. */
+        static final int STAGED = 32;
+        /** The phase that copies a slice of results from this rank's stage to its outputs. */
+        static final int COPY_OUT = 64;
+        /** The only phase of shares that do not go through the stage. */
+        static final int DIRECT = 128;
 
         private int bytes() {
             return SHARE_BYTES + PLACE_BYTES * (sources.size() + targets.size());
@@ -108,6 +138,9 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
             tables.putInt(ranks.size())
                     .putInt(apart(ranks))
                     .putLong(ranks.get(r).joint());
+            Staging staging = ranks.get(r).staging();
+            tables.putInt(staging.phase()).putInt(staging.bytesOfABlock());
+            tables.putLong(staging.slice()).putLong(staging.longest());
             ranks.get(r).write(tables.position(r * apart(ranks)), doneCounter);
         }
         return tables.rewind();

@@ -26,40 +26,39 @@ final class ShareLoops {
     private final String elements;
     /** Number of words of 16 bytes that are not taken element by element. */
     private final String words;
-    /** The number of this thread among those of the call, and their number. */
-    private final String thread;
 
-    private final String threads;
+    private final Slice slice;
     private final String addresses;
 
     /**
-     * @param table a register with the address of the table
-     * @param block a register with the number of this block among those of its rank
+     * The part of a share that some threads take.
+     *
+     * @param thread a register with the number of this thread among them
+     * @param threads a register with their number
+     * @param begin a register with the bytes before it
+     * @param bytes a register with the most bytes that it has
+     */
+    record Slice(String thread, String threads, String begin, String bytes) {}
+
+    /**
      * @param share a register with the address of the share
      * @param sources a register with the number of sources
      * @param places a register with the number of sources and targets
      * @param scalar a predicate: not all places are aligned
      */
     ShareLoops(
-            PtxText text,
-            int elementBytes,
-            String table,
-            String block,
-            String share,
-            String sources,
-            String places,
-            String scalar) {
+            PtxText text, int elementBytes, Slice slice, String share, String sources, String places, String scalar) {
         this.text = text;
         this.elementBytes = elementBytes;
         this.share = share;
         this.sources = sources;
         this.places = places;
-        elements = wide("ld.global.u64", "[" + share + "+16]");
-        String bytes = wide("mul.lo.u64", elements, elementBytes);
+        this.slice = slice;
+        String whole = wide("mul.lo.u64", wide("ld.global.u64", "[" + share + "+16]"), elementBytes);
+        String left = wide("sub.u64", whole, wide("min.u64", whole, slice.begin()));
+        String bytes = wide("min.u64", left, slice.bytes());
+        elements = wide("shr.u64", bytes, Integer.numberOfTrailingZeros(elementBytes));
         words = wide("selp.b64", 0, wide("shr.u64", bytes, 4), scalar);
-        thread = word("mad.lo.u32", block, ExchangeKernel.THREADS, word("mov.u32", "%tid.x"));
-        // A launch of several calls may have more blocks than this one.
-        threads = word("mul.lo.u32", word("ld.global.u32", "[" + table + "]"), ExchangeKernel.THREADS);
         addresses = word("mov.u32", ExchangePtx.PLACES);
     }
 
@@ -101,8 +100,8 @@ final class ShareLoops {
     void eachRound(int unrolled, Consumer<Round> body) {
         String loop = text.label("words");
         String end = text.label("words_over");
-        String lane = word("and.b32", thread, WARP - 1);
-        String warp = word("sub.u32", thread, lane);
+        String lane = word("and.b32", slice.thread(), WARP - 1);
+        String warp = word("sub.u32", slice.thread(), lane);
         String at = wide("mad.wide.u32", warp, unrolled, wide("cvt.u64.u32", lane));
         text.place(loop);
         text.branchIf(test("setp.ge.u64", at, words), end);
@@ -113,19 +112,19 @@ final class ShareLoops {
             guards.add("@" + test("setp.gt.u64", ahead, WARP * u) + " ");
         }
         body.accept(new Round(offset, guards));
-        text.emit("mad.wide.u32 " + at + ", " + threads + ", " + unrolled + ", " + at);
+        text.emit("mad.wide.u32 " + at + ", " + slice.threads() + ", " + unrolled + ", " + at);
         text.emit("bra " + loop);
         text.place(end);
     }
 
     /** Emits a loop over the elements of a thread behind the words; then it goes to a label. */
     void eachElement(String end, Consumer<String> body) {
-        String index = wide("mad.lo.u64", words, 16 / elementBytes, wide("cvt.u64.u32", thread));
+        String index = wide("mad.lo.u64", words, 16 / elementBytes, wide("cvt.u64.u32", slice.thread()));
         String loop = text.label("element");
         text.place(loop);
         text.branchIf(test("setp.ge.u64", index, elements), end);
         body.accept(wide("mul.lo.u64", index, elementBytes));
-        text.emit("mad.wide.u32 " + index + ", " + threads + ", 1, " + index);
+        text.emit("mad.wide.u32 " + index + ", " + slice.threads() + ", 1, " + index);
         text.emit("bra " + loop);
     }
 
