@@ -348,10 +348,10 @@ class ExchangeTest {
         together = true;
         mixed = true;
         length = SEVERAL_SLICES;
-        interleave(50_000, 6000, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(50_000, 2000, (ranks, _) -> ExchangeGpus.apart(ranks));
         length = SEVERAL_BLOCKS;
-        interleave(57_000, 1000, (ranks, _) -> ExchangeGpus.apart(ranks));
-        interleave(60_000, 3000, ExchangeGpus::shared);
+        interleave(57_000, 10, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(60_000, 1000, ExchangeGpus::shared);
     }
 
     @Test

@@ -43,7 +43,7 @@ final class ExchangeLoops {
             text.scope(() -> emitMulticast(moved));
         }
         text.branchIf(test("setp.ne.u32", sources, 1), combine);
-        new CopyLoops(loops, element.bytes()).emit(moved);
+        new CopyLoops(loops, element.bytes()).emitToAll(moved);
         text.place(combine);
         for (int number : UNROLLED) {
             String other = text.label("other_sources");

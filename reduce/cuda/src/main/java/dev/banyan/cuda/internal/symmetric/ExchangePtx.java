@@ -200,7 +200,18 @@ final class ExchangePtx {
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
         text.emit("bar.red.or.pred " + misaligned + ", 0, " + misaligned);
-        text.scope(() -> loops.accept(new ShareLoops(text, element.bytes(), slice(), at, sources, places, misaligned)));
+        text.scope(() -> {
+            String combined = text.label("combined");
+            String copies = text.label("copies");
+            ShareLoops taken = new ShareLoops(text, element.bytes(), slice(), at, sources, places, misaligned);
+            int copying = ExchangeTable.Share.COPY_IN + ExchangeTable.Share.COPY_OUT;
+            text.branchIf(test("setp.ne.u32", word("and.b32", phase, copying), 0), copies);
+            text.scope(() -> loops.accept(taken));
+            text.emit("bra " + combined);
+            text.place(copies);
+            text.scope(() -> new CopyLoops(taken, element.bytes()).emitPairs());
+            text.place(combined);
+        });
         text.emit("bar.sync 0");
         text.place(over);
         String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);

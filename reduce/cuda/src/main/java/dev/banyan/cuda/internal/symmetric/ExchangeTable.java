@@ -94,11 +94,14 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
         static final int ALIKE = 4;
         /** It is for other buffers. */
         static final int ELSEWHERE = 8;
-        /** The phase that copies a slice of this rank's inputs into its stage; each phase is twice the one before. */
+        /**
+         * The phase that copies slices of this rank's inputs into its stage, each source to the target of its number.
+         * Each phase is twice the one before.
+         */
         static final int COPY_IN = 16;
         /** The phase that combines a slice from the stages of all and stores it there. */
         static final int STAGED = 32;
-        /** The phase that copies a slice of results from this rank's stage to its outputs. */
+        /** The phase that copies slices of results from this rank's stage to its outputs in the same way. */
         static final int COPY_OUT = 64;
         /** The only phase of shares that do not go through the stage. */
         static final int DIRECT = 128;

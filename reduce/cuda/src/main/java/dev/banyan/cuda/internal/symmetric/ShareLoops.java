@@ -133,7 +133,8 @@ final class ShareLoops {
         return address(addresses + "+" + 8 * place, offset);
     }
 
-    private String address(String place, String offset) {
+    /** Returns the address of what is at an offset of a place, whose address is kept at one in shared memory. */
+    String address(String place, String offset) {
         return wide("add.u64", wide("ld.shared.u64", "[" + place + "]"), offset);
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.cuda.internal.symmetric;
 
+import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.symmetric.ExchangeTable.Place;
 import dev.banyan.cuda.internal.symmetric.ExchangeTable.Share;
 import dev.banyan.schedule.Location;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -76,6 +79,7 @@ final class StagedShares {
     List<Share> of(int rank) {
         List<Share> shares = new ArrayList<>();
         Map<Location, Long> sources = new LinkedHashMap<>();
+        Map<Location, Long> targets = new LinkedHashMap<>();
         for (DirectExchange.Share share : work.exchange().shares()) {
             work.sources(share).stream()
                     .filter(source -> source.rank() == rank)
@@ -85,10 +89,50 @@ final class StagedShares {
             }
             work.targets(share).stream()
                     .filter(target -> target.rank() == rank)
-                    .forEach(target -> shares.add(copy(output(target), buffer(target), Share.COPY_OUT, share.bytes())));
+                    .forEach(target -> targets.put(target, share.bytes()));
         }
-        sources.forEach((source, bytes) -> shares.add(copy(buffer(source), input(source), Share.COPY_IN, bytes)));
+        alike(sources)
+                .forEach(some -> shares.add(copies(
+                        some,
+                        StagedShares::buffer,
+                        this::input,
+                        Share.COPY_IN,
+                        Objects.requireNonNull(sources.get(some.getFirst())))));
+        alike(targets)
+                .forEach(some -> shares.add(copies(
+                        some,
+                        this::output,
+                        StagedShares::buffer,
+                        Share.COPY_OUT,
+                        Objects.requireNonNull(targets.get(some.getFirst())))));
         return shares;
+    }
+
+    /** Returns groups of places of one length, all aligned or none, each with as many as a share may have. */
+    private static List<List<Location>> alike(Map<Location, Long> places) {
+        Map<List<Long>, List<Location>> kinds = new LinkedHashMap<>();
+        places.forEach((place, bytes) -> kinds.computeIfAbsent(
+                        List.of(bytes, place.offset() % ExchangeTable.WORD_BYTES), _ -> new ArrayList<>())
+                .add(place));
+        int most = Kernel.Program.MOST_RANKS;
+        return kinds.values().stream()
+                .flatMap(all -> IntStream.range(0, Math.ceilDiv(all.size(), most))
+                        .mapToObj(k -> all.subList(k * most, Math.min(all.size(), (k + 1) * most))))
+                .toList();
+    }
+
+    private Share copies(
+            List<Location> places,
+            Function<Location, Place> from,
+            Function<Location, Place> to,
+            int phase,
+            long bytes) {
+        return new Share(
+                places.stream().map(from).toList(),
+                places.stream().map(to).toList(),
+                1,
+                phase,
+                bytes / work.elementBytes());
     }
 
     private Share staged(DirectExchange.Share share) {
@@ -113,10 +157,6 @@ final class StagedShares {
                 work.divisor(),
                 Share.STAGED + kind,
                 words * ExchangeTable.WORD_BYTES / work.elementBytes());
-    }
-
-    private Share copy(Place source, Place target, int phase, long bytes) {
-        return new Share(List.of(source), List.of(target), 1, phase, bytes / work.elementBytes());
     }
 
     private static Place buffer(Location place) {

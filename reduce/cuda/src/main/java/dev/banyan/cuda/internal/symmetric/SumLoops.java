@@ -1,6 +1,5 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.cuda.internal.ptx.Element;
@@ -15,7 +14,7 @@ import java.util.List;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
-/** Writes the loops over a share of reproducible sums, whose sources are those of all ranks, or of a copy. */
+/** Writes the loops over a share of reproducible sums, whose sources are those of all ranks. */
 final class SumLoops {
     private final PtxText text;
     private final ShareLoops loops;
@@ -36,10 +35,6 @@ final class SumLoops {
 
     void emit() {
         String moved = text.label("moved");
-        String sum = text.label("sum");
-        text.branchIf(text.emit(PREDICATE, "setp.ne.u32", loops.sources(), 1), sum);
-        new CopyLoops(loops, kernel.type().bytes()).emit(moved);
-        text.place(sum);
         text.scope(() -> loops.eachRound(1, this::sumWords));
         text.scope(() -> loops.eachElement(moved, this::sumElement));
         text.place(moved);
