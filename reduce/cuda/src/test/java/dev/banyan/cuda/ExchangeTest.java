@@ -386,7 +386,9 @@ class ExchangeTest {
                 HostComparison between = comparison.in(gpus.streams(emulator));
                 for (int call = 0; call < 10; call++) {
                     emulator.tell("interleave " + (1 + random.nextInt(1 << 30)));
-                    Collective collective = RandomChoices.any(List.of(Collective.values()), random);
+                    Collective collective = mixed && call == 0
+                            ? Collective.ALL_REDUCE
+                            : RandomChoices.any(List.of(Collective.values()), random);
                     DataType type = RandomChoices.any(List.of(DataType.values()), random);
                     ReduceOp op = collective.reduces() && type.isFloating()
                             ? RandomChoices.any(List.of(ReduceOp.values()), random)

@@ -3,7 +3,6 @@ package dev.banyan.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cuda.emulator.EmulatedGpus;
-import dev.banyan.cuda.internal.driver.DeviceAddress;
 import dev.banyan.reduce.CollectiveCall;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.type.Collective;
@@ -15,12 +14,15 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
 /** Runs calls on GPUs and on the host, and compares every bit of inputs and outputs, of the ranks that are held here.
  * */
 final class HostComparison {
+    private static final int DEVICE_POINTER = CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
     private static final long[] COUNTS = {0, 1, 3, 8, 257, 4099};
 
     private final SplittableRandom random;
@@ -34,7 +36,7 @@ final class HostComparison {
         IN_THE_SAME_PLACE,
         /** Half of the ranks allocate together, half alone. */
         MIXED,
-        /** Memory that no communicator has allocated. */
+        /** Memory that no communicator has allocated, and that its device alone may touch. */
         OF_OTHERS;
 
         boolean isTogether() {
@@ -75,7 +77,7 @@ final class HostComparison {
         return new HostComparison(random, isExact, streams, Placement.MIXED);
     }
 
-    /** Returns a comparison in buffers of GPUs that have the numbers of the ranks, which the driver allocates. */
+    /** Returns a comparison in mapped memory of GPUs that have the numbers of the ranks, open to its owner alone. */
     HostComparison ofOthers() {
         return new HostComparison(random, isExact, streams, Placement.OF_OTHERS);
     }
@@ -163,17 +165,20 @@ final class HostComparison {
             return cuda.allocate(rank, bytes);
         }
         EmulatedGpus.enter(rank);
-        DeviceAddress address = new DeviceAddress();
-        EmulatedGpus.ok(JCudaDriver.cuMemAlloc(address, Math.max(1, bytes)));
+        int granules = Math.toIntExact(1 + bytes / EmulatedGpus.GRANULE);
+        CUdeviceptr mapped = EmulatedGpus.mapped(rank, granules);
         // The end of the arena frees it.
-        MemorySegment _ = MemorySegment.NULL.reinterpret(arena, _ -> EmulatedGpus.ok(JCudaDriver.cuMemFree(address)));
-        MemorySegment memory = CudaBackend.memory(address.value(), bytes);
+        MemorySegment _ = MemorySegment.NULL.reinterpret(arena, _ -> {
+            EmulatedGpus.ok(JCudaDriver.cuMemUnmap(mapped, granules * EmulatedGpus.GRANULE));
+            EmulatedGpus.ok(JCudaDriver.cuMemAddressFree(mapped, granules * EmulatedGpus.GRANULE));
+        });
+        MemorySegment memory = CudaBackend.memory(EmulatedGpus.attribute(DEVICE_POINTER, mapped), bytes);
         cuda.copyToDevice(memory, arena.allocate(bytes));
         return memory;
     }
 
     /**
-     * Runs sums of floats in place, which start together.
+     * Runs sums of floats in place, which start together. Of calls in the memory of others, each second one is not.
      *
      * @param counts the number of elements of each
      */
@@ -188,7 +193,11 @@ final class HostComparison {
                     MemorySegment input = arena.allocate(4L * count, 64);
                     random(input, DataType.F32, ReduceOp.SUM);
                     expected.getLast().add(input);
-                    got.getLast().add(cuda.allocate(rank, 4L * count));
+                    got.getLast()
+                            .add(
+                                    got.size() % 2 == 0
+                                            ? cuda.allocate(rank, 4L * count)
+                                            : allocate(cuda, rank, 4L * count, arena));
                     cuda.copyToDevice(got.getLast().getLast(), input);
                 }
             }

@@ -232,12 +232,13 @@ class MulticastTest {
         try (ExchangeGpus gpus = isJoint
                 ? ExchangeGpus.multicasting(emulator, 3, AlgorithmChoice.PACKING)
                 : gpus(3, AlgorithmChoice.PACKING)) {
-            for (HostComparison comparison : List.of(exact.ofOthers(), isJoint ? exact.mixed() : exact.ofOthers())) {
+            for (HostComparison comparison :
+                    isJoint ? List.of(exact.ofOthers(), exact.mixed()) : List.of(exact.ofOthers())) {
                 for (Collective collective :
                         List.of(Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER)) {
                     for (boolean inPlace : new boolean[] {true, false}) {
-                        // The last word of a share has one element, the last slice one byte or a word.
-                        for (long count : new long[] {3, 48, 3 * 517}) {
+                        // The last word, and of an allreduce the last slice, has one element; several blocks.
+                        for (long count : new long[] {3, 48, 3 * 161, 3 * 517, 3 * 3000}) {
                             long before = accesses();
                             compare(comparison, gpus, collective, inPlace, count, count % 2 * 4);
                             assertThat(accesses()).isGreaterThan(before);
@@ -246,6 +247,20 @@ class MulticastTest {
                 }
             }
             assertThat(emulator.count("kernels banyan_program")).isZero();
+        }
+    }
+
+    /** Calls through the stage and direct ones share a launch, in which each block has one part of the stage. */
+    @Test
+    void callsThroughTheStageThatStartTogetherHaveNoRace() {
+        try (ExchangeGpus gpus = gpus(2, AlgorithmChoice.PACKING)) {
+            emulator.tell("interleave 1");
+            HostComparison others =
+                    HostComparison.exact(new SplittableRandom(1)).ofOthers();
+            others.compareTogether(gpus.host(), gpus.cuda(), 400, 100, 4200, 50, 300);
+            emulator.tell("interleave 0");
+            assertThat(multicasts()).isEqualTo(2);
+            assertThat(emulator.count("races")).isZero();
         }
     }
 
@@ -298,14 +313,15 @@ class MulticastTest {
                             List.of(DataType.F32, DataType.F16, DataType.BF16, DataType.I32, DataType.I64), random);
                     boolean whole = random.nextInt(4) > 0;
                     boolean isLong = call == 0 && gpus.cuda().size() == 2;
-                    HostComparison between = isLong
-                            ? inStreams.alike()
-                            : switch (random.nextInt(isJoint ? 5 : 2)) {
-                                case 0 -> inStreams;
-                                case 1 -> isJoint ? inStreams.mixed() : inStreams.ofOthers();
-                                case 2 -> inStreams.together();
-                                default -> inStreams.alike();
-                            };
+                    // Every second long call goes through the stage.
+                    int direct = isJoint ? 3 : 0;
+                    int chosen = isLong ? (seed % 20 == first % 20 ? direct : 1) : random.nextInt(isJoint ? 5 : 2);
+                    HostComparison between = switch (chosen) {
+                        case 0 -> inStreams;
+                        case 1 -> isJoint ? inStreams.mixed() : inStreams.ofOthers();
+                        case 2 -> inStreams.together();
+                        default -> inStreams.alike();
+                    };
                     between.compare(
                             gpus.host(),
                             gpus.cuda(),

@@ -111,6 +111,7 @@ final class SharedPieces implements ProgramPieces {
         List<int[]> given = exchange.swapDescriptors(
                 what, descriptors(fresh.stream().filter(piece -> piece.own >= 0).toList()));
         try {
+            checkNumbers(what, fresh, given);
             int[] taken = new int[given.size()];
             for (Piece piece : fresh) {
                 int process = processOf.applyAsInt(piece.place);
@@ -123,6 +124,21 @@ final class SharedPieces implements ProgramPieces {
             Exchange.closeDescriptors(given);
         }
         shared = pieces.size();
+    }
+
+    /** Refuses what a process gives that has failed before, so that its pieces are not those that the others expect. */
+    private void checkNumbers(String what, List<Piece> fresh, List<int[]> given) {
+        for (int process = 0; process < given.size(); process++) {
+            int number = process;
+            long expected = fresh.stream()
+                    .filter(piece -> processOf.applyAsInt(piece.place) == number)
+                    .count();
+            if (given.get(process).length != expected) {
+                throw new IllegalStateException("process " + process + " shares " + given.get(process).length
+                        + " pieces of memory for " + what + ", others expect " + expected
+                        + "; one of them has failed before: join again");
+            }
+        }
     }
 
     private static int[] descriptors(List<Piece> pieces) {

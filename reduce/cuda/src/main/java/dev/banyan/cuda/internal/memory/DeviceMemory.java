@@ -5,13 +5,14 @@ import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
 import dev.banyan.cuda.internal.driver.ProcessFault;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.BackendArguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -85,9 +86,22 @@ public final class DeviceMemory {
         }
     }
 
-    /** Allocates memory in the same place of all devices, open to all; it lasts until {@link #free()}. */
-    public OpenHeap.Together allocateTogether(long bytes) {
-        return Objects.requireNonNull(heap).allocateTogether(bytes);
+    /**
+     * Memory in the same place of all devices, which all may touch.
+     *
+     * @param addresses on each device
+     * @param multicast the address of all in the switch
+     */
+    public record Together(List<Long> addresses, long multicast) {}
+
+    /**
+     * Allocates such memory, which lasts until {@link #free()}. Returns nothing if the devices do not open theirs to
+     * each other, or the switch has no address for it.
+     *
+     * @throws CudaException if memory is missing; nothing is left
+     */
+    public Optional<Together> allocateTogether(long bytes) {
+        return heap == null ? Optional.empty() : heap.allocateTogether(bytes);
     }
 
     private long allocated(int rank, long bytes) {

@@ -12,8 +12,7 @@ import java.util.stream.IntStream;
 
 /**
  * Memory that all processes allocate together, a piece for each rank, and that the devices of all of them may touch. It
- * lasts as long as its {@link ProgramPieces}. All allocate in one order, so that each process knows by itself, without
- * a meeting for each call, that calls on this memory are exchanges.
+ * lasts as long as its {@link ProgramPieces}. All allocate in one order.
  *
  * <p>Each device sees a piece at an address of its own, so that kernels send each other handles: the number of the
  * piece and an offset. Each device has a table with the address of each piece by its number.

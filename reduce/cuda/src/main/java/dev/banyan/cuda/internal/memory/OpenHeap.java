@@ -3,6 +3,7 @@ package dev.banyan.cuda.internal.memory;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.MappedMemory;
 import dev.banyan.cuda.internal.driver.MulticastMemory;
+import dev.banyan.cuda.type.CudaException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -11,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
@@ -28,18 +30,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Safe for use from any thread.
  */
-public final class OpenHeap {
+final class OpenHeap {
     private static final Logger LOG = LoggerFactory.getLogger(OpenHeap.class);
     private static final long LONGEST_SHARED = 1 << 20;
     private static final long SHORTEST = 512;
-
-    /**
-     * Memory in the same place of all devices.
-     *
-     * @param addresses on each device
-     * @param multicast the address of all, or 0 if there is none
-     */
-    public record Together(List<Long> addresses, long multicast) {}
 
     private record Kind(CudaDevice device, long bytes) {}
 
@@ -91,17 +85,35 @@ public final class OpenHeap {
         return address;
     }
 
-    /** Allocates memory of all devices at once, so that no order of other allocations matters. */
-    synchronized Together allocateTogether(long bytes) {
-        Group group = new Group();
-        for (CudaDevice device : devices) {
-            add(group, device, MappedMemory.of(device, bytes, devices));
+    /**
+     * Allocates memory of all devices at once, so that no order of other allocations matters. Returns nothing if the
+     * switch has no address for it.
+     *
+     * @throws CudaException if memory is missing; nothing is left
+     */
+    synchronized Optional<DeviceMemory.Together> allocateTogether(long bytes) {
+        if (!multicasts) {
+            return Optional.empty();
         }
-        return new Together(
-                group.parts.values().stream()
-                        .map(part -> part.address().value())
-                        .toList(),
-                group.multicast == null ? 0 : group.multicast.address());
+        Group group = new Group();
+        try {
+            for (CudaDevice device : devices) {
+                add(group, device, MappedMemory.of(device, bytes, devices));
+            }
+        } finally {
+            if (group.multicast == null) {
+                for (MappedMemory mapping : List.copyOf(group.parts.values())) {
+                    int _ = free(Objects.requireNonNull(
+                            parts.remove(mapping.address().value())));
+                }
+            }
+        }
+        return Optional.ofNullable(group.multicast)
+                .map(multicast -> new DeviceMemory.Together(
+                        group.parts.values().stream()
+                                .map(part -> part.address().value())
+                                .toList(),
+                        multicast.address()));
     }
 
     private MappedMemory map(CudaDevice device, long bytes) {

@@ -6,8 +6,9 @@ import dev.banyan.schedule.type.ReduceOp;
 import java.util.Locale;
 
 /**
- * Carries out an {@linkplain ExchangeTable exchange}: all ranks meet, each loads from the buffers of all and stores to
- * them, and they meet again. It takes the parameters of device programs. A block has {@value #THREADS} threads.
+ * Carries out an {@linkplain ExchangeTable exchange}: all ranks meet, each loads from the buffers or the stages of all
+ * and stores to them, and they meet again. It takes the parameters of device programs. A block has {@value #THREADS}
+ * threads.
  *
  * @param op never {@link ReduceOp#AVG}, which is a sum and a divisor
  * @param multicast whether it takes multicast addresses, too, for which it needs sm_90

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param uses of buffers of this process, and the end of what is touched in bytes from a buffer's begin
  * @param joint memory of all processes, where others hold ranks
  * @param multicast the spaces whose multicast addresses the kernel takes behind the addresses of the ranks
- * @param barriers the greatest number of a block
+ * @param barriers the most that a block passes
  * @param takesAny whether it takes buffers that are not open to all devices
  */
 record ExchangePlan(
@@ -35,7 +35,10 @@ record ExchangePlan(
         long barriers,
         boolean takesAny)
         implements LaunchPlan {
-    /** {@inheritDoc} All buffers must be open to all devices, and in the same places if the switch takes part. */
+    /**
+     * {@inheritDoc} Unless it takes any, all buffers must be open to all devices, and in the same places if the switch
+     * takes part.
+     */
     @Override
     public @Nullable Addresses addresses(BufferAccess access, long[] inputs, long[] outputs) {
         if (joint != null) {

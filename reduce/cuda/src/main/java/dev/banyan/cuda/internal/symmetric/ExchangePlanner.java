@@ -6,7 +6,6 @@ import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.cuda.internal.memory.CopyLane;
 import dev.banyan.cuda.internal.memory.DeviceMemory;
 import dev.banyan.cuda.internal.memory.JointMemory;
-import dev.banyan.cuda.internal.memory.OpenHeap;
 import dev.banyan.cuda.internal.memory.ProgramPieces;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.cuda.internal.peer.ProgramReach;
@@ -15,6 +14,7 @@ import dev.banyan.cuda.internal.program.LaunchPlan;
 import dev.banyan.cuda.internal.program.ProgramPlan;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.internal.program.DirectExchange;
@@ -31,11 +31,14 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Makes plans of schedules as exchanges over memory that is open to all devices. Safe for use from any thread.
  */
 public final class ExchangePlanner {
+    private static final Logger LOG = LoggerFactory.getLogger(ExchangePlanner.class);
     /** A block takes so many bytes of a rank's shares at least. */
     private static final long LEAST_OF_A_BLOCK = 16L * ExchangeKernel.THREADS;
     /** The stage of a block has room for so many slices of device programs, i.e. 512 KiB. */
@@ -51,6 +54,7 @@ public final class ExchangePlanner {
     private final boolean multicasts;
     private final DeviceMemory memory;
     private @Nullable Stage stage;
+    private boolean triedStage;
     /** The piece with the flags of each rank; none before the first plan. */
     private final List<Integer> flags = new ArrayList<>();
 
@@ -115,7 +119,7 @@ public final class ExchangePlanner {
         }
         plan(new ExchangeKernel(combining, element, false), work.byRanks(), true, false)
                 .ifPresent(plans::add);
-        if (usesSwitch && stage().multicast() != 0) {
+        if (usesSwitch) {
             plan(kernel, work, false, true).ifPresent(plans::add);
         }
         return plans;
@@ -158,16 +162,17 @@ public final class ExchangePlanner {
         if (blocks < 1) {
             return Optional.empty();
         }
-        Optional<StagedShares> staged = isStaged ? StagedShares.of(work, stage(), blocks) : Optional.empty();
+        Stage through = isStaged ? stage() : null;
+        Optional<StagedShares> staged = through == null ? Optional.empty() : StagedShares.of(work, through, blocks);
         if (!isDirect && staged.isEmpty()) {
             return Optional.empty();
         }
         String name = work.schedule().collective().label();
         addFlags(name + " as an exchange by " + blocks + " blocks");
-        ExchangeShares direct = new ExchangeShares(work, joint != null);
+        ExchangeShares direct = isDirect ? new ExchangeShares(work, joint != null) : null;
         ExchangeTable.Staging staging = new ExchangeTable.Staging(
                 isDirect ? ExchangeTable.Share.DIRECT : ExchangeTable.Share.COPY_IN,
-                staged.isPresent() ? stage().bytesOfABlock() : 0,
+                through == null ? 0 : through.bytesOfABlock(),
                 staged.map(StagedShares::slice).orElse(0L),
                 work.longest());
         List<ProgramPlan.Part> parts = new ArrayList<>();
@@ -177,7 +182,7 @@ public final class ExchangePlanner {
             List<ExchangeTable> here = new ArrayList<>();
             for (int rank = ranks.first(); ranks.holds(rank); rank++) {
                 if (ranks.get(rank).equals(device)) {
-                    List<ExchangeTable.Share> shares = new ArrayList<>(isDirect ? direct.of(rank) : List.of());
+                    List<ExchangeTable.Share> shares = new ArrayList<>(direct == null ? List.of() : direct.of(rank));
                     int number = rank;
                     staged.ifPresent(some -> shares.addAll(some.of(number)));
                     long table = joint == null ? 0 : joint.table(device);
@@ -197,25 +202,35 @@ public final class ExchangePlanner {
                 parts,
                 uses(work.exchange(), joint != null || !isDirect),
                 joint,
-                isDirect ? direct.multicast() : Set.of(),
+                direct == null ? Set.of() : direct.multicast(),
                 Math.max(2, 1 + 2 * staged.map(some -> some.rounds(blocks)).orElse(0L)),
                 staged.isPresent()));
     }
 
-    /** Returns the stage, which is made when the first plan needs it, in all processes at once. */
-    private Stage stage() {
-        Stage known = stage;
-        if (known == null) {
+    /**
+     * Returns the stage, which is made when a plan first needs it, in all processes at once; null if this process holds
+     * all ranks and the memory or the switch cannot give one.
+     */
+    private @Nullable Stage stage() {
+        if (!triedStage) {
+            triedStage = true;
             int bytesOfABlock = SLICES_OF_A_STAGE * sizes.sliceBytes();
-            known = joint == null ? ownStage(bytesOfABlock) : jointStage(bytesOfABlock);
-            stage = known;
+            stage = joint == null ? ownStage(bytesOfABlock) : jointStage(bytesOfABlock);
         }
-        return known;
+        return stage;
     }
 
-    private Stage ownStage(int bytesOfABlock) {
-        OpenHeap.Together made = memory.allocateTogether((long) bytesOfABlock * sizes.blocks());
-        return new Stage(made.addresses(), made.multicast(), bytesOfABlock);
+    private @Nullable Stage ownStage(int bytesOfABlock) {
+        try {
+            return memory.allocateTogether((long) bytesOfABlock * sizes.blocks())
+                    .map(made -> new Stage(made.addresses(), made.multicast(), bytesOfABlock))
+                    .orElse(null);
+        } catch (CudaException e) {
+            LOG.warn(
+                    "buffers that the communicator has not allocated go by slots, not by the switch: {}",
+                    e.getMessage());
+            return null;
+        }
     }
 
     private Stage jointStage(int bytesOfABlock) {

@@ -14,9 +14,10 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Writes the kernel of an {@linkplain ExchangeTable exchange}. Each block meets the blocks of its number on all ranks:
- * before the first load, as other work may still write the buffers, and behind the last store; where the data goes
- * through the stage, before and behind each slice. Weak loads and stores in between are ordered by these barriers.
+ * Writes the kernel of an {@linkplain ExchangeTable exchange}. Each block meets the blocks of its number on all ranks
+ * before the first load, as other work may still write the buffers, and behind the last store. Through the stage, it
+ * meets them behind each slice's copy to the stage, when all have also copied the results before out, and behind the
+ * stores between stages. Weak loads and stores in between are ordered by these barriers.
  */
 final class ExchangePtx {
     /** Addresses of the sources, then of the targets of a share. */
@@ -121,18 +122,13 @@ final class ExchangePtx {
         return test("setp.eq.u32", phase, ExchangeTable.Share.DIRECT);
     }
 
-    /** Carries out the shares, in phases for each slice if they go through the stage. */
+    /**
+     * Carries out the shares, in phases for each slice if they go through the stage. A block whose first slice is empty
+     * meets the others, too: else these could read the handles of its next call in place of this one's.
+     */
     private void carryOut(String over) {
-        String nextSlice = text.label("slice");
         String nextPhase = text.label("phase");
         String copiedOut = text.label("copied_out");
-        text.place(nextSlice);
-        text.scope(() -> text.branchIf(
-                test(
-                        "setp.ge.u64",
-                        own.state(ExchangeBlock.MOVED),
-                        wide("ld.global.u64", own.field(ExchangeTable.LONGEST))),
-                over));
         text.place(nextPhase);
         orderAliases();
         text.scope(this::exchange);
@@ -150,9 +146,10 @@ final class ExchangePtx {
             text.emit("bar.sync 0");
             own.setState(ExchangeBlock.MOVED, moved);
             text.emit("bar.sync 0");
+            text.branchIf(test("setp.ge.u64", moved, wide("ld.global.u64", own.field(ExchangeTable.LONGEST))), over);
         });
         text.emit("mov.u32 " + phase + ", " + ExchangeTable.Share.COPY_IN);
-        text.emit("bra " + nextSlice);
+        text.emit("bra " + nextPhase);
     }
 
     /** The memory behind a multicast address has other addresses, which accesses before and behind the exchange use. */

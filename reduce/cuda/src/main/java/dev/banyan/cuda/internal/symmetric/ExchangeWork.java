@@ -29,7 +29,7 @@ record ExchangeWork(DirectExchange exchange, int divisor, int elementBytes, bool
         return exchange.shares().stream().anyMatch(share -> multicasts(share) != 0);
     }
 
-    /** Returns what of a share can be multicast addresses, as {@link Share#kind} has it. */
+    /** Returns which addresses of a share can be multicast ones, as bits of {@link Share#kind}. */
     int multicasts(DirectExchange.Share share) {
         boolean combined = combines && exchange.loadsFromAll(share);
         boolean toAll = exchange.storesToAll(share);

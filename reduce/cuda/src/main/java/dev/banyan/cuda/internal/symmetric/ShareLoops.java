@@ -133,7 +133,11 @@ final class ShareLoops {
         return address(addresses + "+" + 8 * place, offset);
     }
 
-    /** Returns the address of what is at an offset of a place, whose address is kept at one in shared memory. */
+    /**
+     * Returns the sum of an address and an offset.
+     *
+     * @param place where shared memory has the address
+     */
     String address(String place, String offset) {
         return wide("add.u64", wide("ld.shared.u64", "[" + place + "]"), offset);
     }

@@ -1,4 +1,4 @@
-/** Collectives whose kernels load from and store to the buffers of all ranks, between two barriers. */
+/** Collectives whose kernels load from and store to memory of all ranks, between barriers. */
 @NullMarked
 package dev.banyan.cuda.internal.symmetric;
 
