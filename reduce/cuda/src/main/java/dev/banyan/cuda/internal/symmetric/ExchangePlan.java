@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param uses of buffers of this process, and the end of what is touched in bytes from a buffer's begin
  * @param joint memory of all processes, where others hold ranks
  * @param multicast the spaces whose multicast addresses the kernel takes behind the addresses of the ranks
+ * @param threads of a block
  * @param barriers the most that a block passes
  * @param takesAny whether it takes buffers that are not open to all devices
  */
@@ -32,6 +33,7 @@ record ExchangePlan(
         Map<BufferAccess.Use, Long> uses,
         @Nullable JointMemory joint,
         Set<Space> multicast,
+        int threads,
         long barriers,
         boolean takesAny)
         implements LaunchPlan {
@@ -87,11 +89,6 @@ record ExchangePlan(
             handles.outputs()[ranks] = 0;
         }
         return handles;
-    }
-
-    @Override
-    public int threads() {
-        return ExchangeKernel.THREADS;
     }
 
     /** {@inheritDoc} One for each barrier. */

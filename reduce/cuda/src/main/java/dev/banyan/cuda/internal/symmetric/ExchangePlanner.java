@@ -40,7 +40,9 @@ import org.slf4j.LoggerFactory;
 public final class ExchangePlanner {
     private static final Logger LOG = LoggerFactory.getLogger(ExchangePlanner.class);
     /** A block takes so many bytes of a rank's shares at least. */
-    private static final long LEAST_OF_A_BLOCK = 16L * ExchangeKernel.THREADS;
+    private static final long LEAST_OF_A_BLOCK = (long) ExchangeTable.WORD_BYTES * ExchangeKernel.MOST_THREADS;
+    /** A block has so many threads at least, of which each meets another rank or copies the address of a buffer. */
+    private static final int LEAST_THREADS = 64;
     /** The stage of a block has room for so many slices of device programs, i.e. 512 KiB. */
     private static final int SLICES_OF_A_STAGE = 8;
 
@@ -203,6 +205,7 @@ public final class ExchangePlanner {
                 uses(work.exchange(), joint != null || !isDirect),
                 joint,
                 direct == null ? Set.of() : direct.multicast(),
+                threads(Math.ceilDiv(work.longest(), (long) blocks)),
                 Math.max(2, 1 + 2 * staged.map(some -> some.rounds(blocks)).orElse(0L)),
                 staged.isPresent()));
     }
@@ -265,11 +268,17 @@ public final class ExchangePlanner {
         long least = sizes.blocks();
         // The devices of other processes are taken to be like these; their numbers differ otherwise.
         for (CudaDevice device : devices) {
-            int resident = device.residentBlocks(kernel, ExchangeKernel.THREADS);
+            int resident = device.residentBlocks(kernel, ExchangeKernel.MOST_THREADS);
             least = Math.min(least, resident / ranks.mostRanksOfADevice());
         }
         long most = LongStream.of(bytes).max().orElse(0);
         return (int) Math.min(least, Math.ceilDiv(most, LEAST_OF_A_BLOCK));
+    }
+
+    /** Returns as many threads as the words that a block takes of a share, in whole warps; fewer meet sooner. */
+    private static int threads(long bytes) {
+        long words = Math.ceilDiv(bytes, (long) ExchangeTable.WORD_BYTES);
+        return Math.clamp(Math.ceilDiv(words, 32L) * 32, LEAST_THREADS, ExchangeKernel.MOST_THREADS);
     }
 
     private void addFlags(String what) {

@@ -106,7 +106,7 @@ final class ExchangePtx {
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
             parameters.add(".param .u64 buffer" + buffer);
         }
-        return text.module(name, ".maxntid " + ExchangeKernel.THREADS + ", 1, 1\n.minnctapersm 1", parameters);
+        return text.module(name, ".maxntid " + ExchangeKernel.MOST_THREADS + ", 1, 1\n.minnctapersm 1", parameters);
     }
 
     /** Through the stage, the blocks take slices by turns; else all blocks take all together. */
@@ -220,13 +220,14 @@ final class ExchangePtx {
 
     private ShareLoops.Slice slice() {
         String direct = isDirect();
-        String ofAll = word("mad.lo.u32", block, ExchangeKernel.THREADS, thread);
+        String threads = word("mov.u32", "%ntid.x");
+        String ofAll = word("mad.lo.u32", block, threads, thread);
         // A launch of several calls may have more blocks than this one.
-        String all = word("mul.lo.u32", word("ld.global.u32", own.field(0)), ExchangeKernel.THREADS);
+        String all = word("mul.lo.u32", word("ld.global.u32", own.field(0)), threads);
         String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
         return new ShareLoops.Slice(
                 word("selp.b32", ofAll, thread, direct),
-                word("selp.b32", all, ExchangeKernel.THREADS, direct),
+                word("selp.b32", all, threads, direct),
                 own.state(ExchangeBlock.MOVED),
                 wide("selp.b64", -1, bytes, direct));
     }
