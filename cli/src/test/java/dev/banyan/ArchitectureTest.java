@@ -45,7 +45,13 @@ class ArchitectureTest {
                             "internal.launch")),
             Map.entry(
                     "internal.symmetric",
-                    Set.of("internal.ptx", "internal.driver", "internal.memory", "internal.peer", "internal.program")),
+                    Set.of(
+                            "type",
+                            "internal.ptx",
+                            "internal.driver",
+                            "internal.memory",
+                            "internal.peer",
+                            "internal.program")),
             Map.entry(
                     "internal.nccl",
                     Set.of("type", "internal.driver", "internal.memory", "internal.launch", "internal.program")));
