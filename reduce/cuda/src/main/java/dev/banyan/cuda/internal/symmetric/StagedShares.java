@@ -41,7 +41,7 @@ final class StagedShares {
         List<DirectExchange.Share> shares = work.exchange().shares();
         inputs = numbered(shares.stream().flatMap(share -> work.sources(share).stream()));
         outputs = numbered(shares.stream().flatMap(share -> work.targets(share).stream()));
-        long most = stage.bytesOfABlock() / (inputs.size() + outputs.size()) / UNIT * UNIT;
+        int most = stage.bytesOfABlock() / (inputs.size() + outputs.size()) / UNIT * UNIT;
         long even = Math.ceilDiv(Math.ceilDiv(work.longest(), (long) blocks), (long) UNIT) * UNIT;
         slice = Math.min(most, even);
     }
