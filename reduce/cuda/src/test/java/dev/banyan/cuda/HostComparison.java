@@ -169,6 +169,9 @@ final class HostComparison {
         CUdeviceptr mapped = EmulatedGpus.mapped(rank, granules);
         // The end of the arena frees it.
         MemorySegment _ = MemorySegment.NULL.reinterpret(arena, _ -> {
+            // Unlike a free, it does not wait for kernels that have reported their end and have not left.
+            EmulatedGpus.enter(rank);
+            EmulatedGpus.ok(JCudaDriver.cuCtxSynchronize());
             EmulatedGpus.ok(JCudaDriver.cuMemUnmap(mapped, granules * EmulatedGpus.GRANULE));
             EmulatedGpus.ok(JCudaDriver.cuMemAddressFree(mapped, granules * EmulatedGpus.GRANULE));
         });
