@@ -85,6 +85,21 @@ public final class PtxText {
         return target;
     }
 
+    /** An instruction that writes a new register of 32 bits. */
+    public String word(String operation, Object... operands) {
+        return emit(Register.WORD, operation, operands);
+    }
+
+    /** An instruction that writes a new register of 64 bits. */
+    public String wide(String operation, Object... operands) {
+        return emit(Register.LONG, operation, operands);
+    }
+
+    /** An instruction that writes a new predicate. */
+    public String test(String operation, Object... operands) {
+        return emit(Register.PREDICATE, operation, operands);
+    }
+
     public void place(String label) {
         body.append(label).append(":\n");
     }

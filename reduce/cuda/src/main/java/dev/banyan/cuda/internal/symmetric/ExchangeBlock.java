@@ -1,7 +1,6 @@
 package dev.banyan.cuda.internal.symmetric;
 
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
@@ -35,8 +34,8 @@ final class ExchangeBlock {
         this.text = text;
         text.shared(BUFFERS, 8 * (Kernel.Program.BUFFERS + 1));
         text.shared(STATE, 32);
-        thread = text.emit(WORD, "mov.u32", "%tid.x");
-        first = text.emit(PREDICATE, "setp.eq.u32", thread, 0);
+        thread = text.word("mov.u32", "%tid.x");
+        first = text.test("setp.eq.u32", thread, 0);
         number = text.register(WORD);
         table = text.register(LONG);
         phase = text.register(WORD);
@@ -83,7 +82,7 @@ final class ExchangeBlock {
 
     /** Loads a number of the block. */
     String state(int offset) {
-        return text.emit(LONG, "ld.shared.u64", field(STATE, offset));
+        return text.wide("ld.shared.u64", field(STATE, offset));
     }
 
     /** Lets the first thread store a number of the block. */
@@ -98,12 +97,12 @@ final class ExchangeBlock {
 
     /** Returns where the address of a buffer is kept. */
     String buffer(String index) {
-        return text.emit(WORD, "mad.lo.u32", index, 8, text.emit(WORD, "mov.u32", BUFFERS));
+        return text.word("mad.lo.u32", index, 8, text.word("mov.u32", BUFFERS));
     }
 
     /** Returns the address of the flag of this block that a sender writes. */
     String flag(String flags, String sender) {
-        String index = text.emit(WORD, "mad.lo.u32", number, Kernel.Program.MOST_RANKS, sender);
-        return text.emit(LONG, "mad.wide.u32", index, ExchangeTable.FLAG_BYTES, flags);
+        String index = text.word("mad.lo.u32", number, Kernel.Program.MOST_RANKS, sender);
+        return text.wide("mad.wide.u32", index, ExchangeTable.FLAG_BYTES, flags);
     }
 }

@@ -1,9 +1,5 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
-
 import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.internal.ptx.ProgramCall;
@@ -28,7 +24,7 @@ final class ExchangeBuffers {
         text = own.text();
         thread = own.thread();
         phase = own.phase();
-        omitted = multicasts ? word("mov.u32", 0) : "";
+        omitted = multicasts ? text.word("mov.u32", 0) : "";
         own.setBuffer(ExchangeTable.STAGE, "0");
     }
 
@@ -37,33 +33,21 @@ final class ExchangeBuffers {
         return omitted;
     }
 
-    private String word(String operation, Object... operands) {
-        return text.emit(WORD, operation, operands);
-    }
-
-    private String wide(String operation, Object... operands) {
-        return text.emit(LONG, operation, operands);
-    }
-
-    private String test(String operation, Object... operands) {
-        return text.emit(PREDICATE, operation, operands);
-    }
-
     /** Copies the addresses of buffers into shared memory, from parameters by one thread or from a batch by many. */
     void keep(String call) {
         String kept = text.label("buffers_kept");
         String fromBatch = text.label("buffers_of_batch");
-        text.branchUnless(test("setp.eq.u64", call, 0), fromBatch);
+        text.branchUnless(text.test("setp.eq.u64", call, 0), fromBatch);
         text.branchUnless(own.isFirst(), kept);
         for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
             int number = buffer;
-            text.scope(() -> own.setBuffer(number, wide("ld.param.u64", "[buffer" + number + "]")));
+            text.scope(() -> own.setBuffer(number, text.wide("ld.param.u64", "[buffer" + number + "]")));
         }
         text.emit("bra " + kept);
         text.place(fromBatch);
-        text.branchIf(test("setp.ge.u32", thread, Kernel.Program.BUFFERS), kept);
-        String from = wide("mad.wide.u32", thread, 8, call);
-        String buffer = wide("ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
+        text.branchIf(text.test("setp.ge.u32", thread, Kernel.Program.BUFFERS), kept);
+        String from = text.wide("mad.wide.u32", thread, 8, call);
+        String buffer = text.wide("ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
         text.emit("st.shared.u64 [" + own.buffer(thread) + "], " + buffer);
         text.place(kept);
     }
@@ -72,28 +56,29 @@ final class ExchangeBuffers {
     void find() {
         String found = text.label("buffers_found");
         String others = text.label("others_found");
-        String joint = wide("ld.global.u64", own.field(ExchangeTable.JOINT));
+        String joint = text.wide("ld.global.u64", own.field(ExchangeTable.JOINT));
         text.emit("ld.global.u32 " + phase + ", " + own.field(ExchangeTable.PHASE));
-        String foreign = test("setp.ne.u32", thread, thread);
-        String elsewhere = multicasts ? test("setp.ne.u32", thread, thread) : "";
-        text.branchIf(test("setp.eq.u64", joint, 0), found);
-        text.branchIf(test("setp.ge.u32", thread, word("ld.global.u32", own.field(ExchangeTable.RANKS))), others);
-        String flag = own.flag(wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), thread);
+        String foreign = text.test("setp.ne.u32", thread, thread);
+        String elsewhere = multicasts ? text.test("setp.ne.u32", thread, thread) : "";
+        text.branchIf(text.test("setp.eq.u64", joint, 0), found);
+        text.branchIf(
+                text.test("setp.ge.u32", thread, text.word("ld.global.u32", own.field(ExchangeTable.RANKS))), others);
+        String flag = own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), thread);
         String buffer = own.buffer(thread);
         if (multicasts) {
             compareHandles(flag, elsewhere);
         }
         for (int side = 0; side < 2; side++) {
-            String handle = wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
-            String isForeign = test("setp.lt.s64", handle, 0);
+            String handle = text.wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
+            String isForeign = text.test("setp.lt.s64", handle, 0);
             text.emit("or.pred " + foreign + ", " + foreign + ", " + isForeign);
-            String piece = wide("shr.u64", handle, JointMemory.OFFSET_BITS);
-            String begin = wide("mov.u64", 0);
+            String piece = text.wide("shr.u64", handle, JointMemory.OFFSET_BITS);
+            String begin = text.wide("mov.u64", 0);
             text.emit("@!" + isForeign + " ld.global.u64 " + begin + ", "
-                    + ExchangeBlock.field(wide("mad.lo.u64", piece, 8, joint), 0));
-            String bits = wide("selp.b64", ~JointMemory.FOREIGN, (1L << JointMemory.OFFSET_BITS) - 1, isForeign);
+                    + ExchangeBlock.field(text.wide("mad.lo.u64", piece, 8, joint), 0));
+            String bits = text.wide("selp.b64", ~JointMemory.FOREIGN, (1L << JointMemory.OFFSET_BITS) - 1, isForeign);
             text.emit("st.shared.u64 " + ExchangeBlock.field(buffer, 8 * Kernel.Program.MOST_RANKS * side) + ", "
-                    + wide("add.u64", begin, wide("and.b64", handle, bits)));
+                    + text.wide("add.u64", begin, text.wide("and.b64", handle, bits)));
         }
         text.place(others);
         text.emit("bar.warp.sync 0xffffffff");
@@ -109,21 +94,21 @@ final class ExchangeBuffers {
 
     /** Finds out whether the buffers of a rank lie elsewhere than this one's, or have no multicast address. */
     private void compareHandles(String flag, String elsewhere) {
-        String rank = word("ld.global.u32", own.field(ExchangeTable.RANK));
-        String ownFlag = own.flag(wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), rank);
-        String distance = wide("sub.u64", wide("cvt.u64.u32", thread), wide("cvt.u64.u32", rank));
-        String pieces = wide("shl.b64", distance, JointMemory.OFFSET_BITS);
-        String address = own.buffer(word("ld.global.u32", own.field(ExchangeTable.RANKS)));
+        String rank = text.word("ld.global.u32", own.field(ExchangeTable.RANK));
+        String ownFlag = own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), rank);
+        String distance = text.wide("sub.u64", text.wide("cvt.u64.u32", thread), text.wide("cvt.u64.u32", rank));
+        String pieces = text.wide("shl.b64", distance, JointMemory.OFFSET_BITS);
+        String address = own.buffer(text.word("ld.global.u32", own.field(ExchangeTable.RANKS)));
         List<String> all = new ArrayList<>();
         for (int side = 0; side < 2; side++) {
-            all.add(wide("ld.shared.u64", ExchangeBlock.field(address, 8 * Kernel.Program.MOST_RANKS * side)));
-            String theirs = wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
-            String ours = wide("ld.global.u64", ExchangeBlock.field(ownFlag, ExchangeTable.HANDLES + 8 * side));
-            String differs = test("setp.ne.u64", theirs, wide("add.u64", ours, pieces));
-            String matters = test("setp.ne.u64", all.getLast(), 0);
-            text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + test("and.pred", differs, matters));
+            all.add(text.wide("ld.shared.u64", ExchangeBlock.field(address, 8 * Kernel.Program.MOST_RANKS * side)));
+            String theirs = text.wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
+            String ours = text.wide("ld.global.u64", ExchangeBlock.field(ownFlag, ExchangeTable.HANDLES + 8 * side));
+            String differs = text.test("setp.ne.u64", theirs, text.wide("add.u64", ours, pieces));
+            String matters = text.test("setp.ne.u64", all.getLast(), 0);
+            text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + text.test("and.pred", differs, matters));
         }
-        String none = test("setp.eq.u64", wide("or.b64", all.getFirst(), all.getLast()), 0);
+        String none = text.test("setp.eq.u64", text.wide("or.b64", all.getFirst(), all.getLast()), 0);
         text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + none);
     }
 }

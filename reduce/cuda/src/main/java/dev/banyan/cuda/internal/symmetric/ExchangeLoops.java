@@ -1,7 +1,5 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
-
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.ElementCode;
 import dev.banyan.cuda.internal.ptx.PtxText;
@@ -31,10 +29,6 @@ final class ExchangeLoops {
         sources = loops.sources();
     }
 
-    private String test(String operation, Object... operands) {
-        return text.emit(PREDICATE, operation, operands);
-    }
-
     void emit() {
         String moved = text.label("moved");
         String rest = text.label("rest");
@@ -42,12 +36,12 @@ final class ExchangeLoops {
         if (kernel.multicast()) {
             text.scope(() -> emitMulticast(moved));
         }
-        text.branchIf(test("setp.ne.u32", sources, 1), combine);
+        text.branchIf(text.test("setp.ne.u32", sources, 1), combine);
         new CopyLoops(loops, element.bytes()).emitToAll(moved);
         text.place(combine);
         for (int number : UNROLLED) {
             String other = text.label("other_sources");
-            text.branchIf(test("setp.ne.u32", sources, number), other);
+            text.branchIf(text.test("setp.ne.u32", sources, number), other);
             text.scope(() -> loops.eachRound(
                     Math.clamp(WORDS_IN_FLIGHT / number, 1, 2), round -> combineAllAtOnce(round, number)));
             text.emit("bra " + rest);
@@ -70,7 +64,7 @@ final class ExchangeLoops {
             }
             boolean toAll = (k & ExchangeTable.Share.TO_ALL) != 0;
             String other = text.label("other_kind");
-            text.branchIf(test("setp.ne.u32", kind, k), other);
+            text.branchIf(text.test("setp.ne.u32", kind, k), other);
             text.scope(
                     () -> loops.eachRound(CopyLoops.WORDS_IN_FLIGHT, round -> move(multicast, round, combines, toAll)));
             text.emit("bra " + moved);

@@ -43,7 +43,7 @@ public final class ExchangePlanner {
     private static final long LEAST_OF_A_BLOCK = (long) ExchangeTable.WORD_BYTES * ExchangeKernel.MOST_THREADS;
     /** A block has so many threads at least, of which each meets another rank or copies the address of a buffer. */
     private static final int LEAST_THREADS = 64;
-    /** The stage of a block has room for so many slices of device programs, i.e. 512 KiB. */
+    /** The stage of a block is as long as so many slices of device programs, i.e. 512 KiB. */
     private static final int SLICES_OF_A_STAGE = 8;
 
     private final Ranks ranks;

@@ -1,8 +1,6 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
@@ -60,22 +58,10 @@ final class ExchangePtx {
         phase = own.phase();
     }
 
-    private String word(String operation, Object... operands) {
-        return text.emit(WORD, operation, operands);
-    }
-
-    private String wide(String operation, Object... operands) {
-        return text.emit(LONG, operation, operands);
-    }
-
-    private String test(String operation, Object... operands) {
-        return text.emit(PREDICATE, operation, operands);
-    }
-
     String text() {
-        String call = wide("ld.param.u64", "[calls]");
-        String calls = word("cvt.u32.u64", wide("ld.param.u64", "[count]"));
-        own.setState(ExchangeBlock.BEGIN, wide("mov.u64", "%globaltimer"));
+        String call = text.wide("ld.param.u64", "[calls]");
+        String calls = text.word("cvt.u32.u64", text.wide("ld.param.u64", "[count]"));
+        own.setState(ExchangeBlock.BEGIN, text.wide("mov.u64", "%globaltimer"));
         String next = text.label("call");
         String over = text.label("call_over");
         String end = text.label("calls_over");
@@ -83,16 +69,16 @@ final class ExchangePtx {
         text.scope(() -> begin(call));
         text.scope(() -> buffers.keep(call));
         text.emit("bar.sync 0");
-        text.branchIf(test("setp.ge.u32", block, word("ld.global.u32", "[" + table + "]")), over);
+        text.branchIf(text.test("setp.ge.u32", block, text.word("ld.global.u32", "[" + table + "]")), over);
         text.emit("mov.u32 " + phase + ", 0");
         text.scope(() -> barrier.meet(true));
         text.scope(buffers::find);
         text.scope(this::takeFirstSlice);
         text.scope(() -> carryOut(over));
         text.place(over);
-        text.branchIf(test("setp.eq.u64", call, 0), end);
+        text.branchIf(text.test("setp.eq.u64", call, 0), end);
         text.emit("sub.u32 " + calls + ", " + calls + ", 1");
-        text.branchIf(test("setp.eq.u32", calls, 0), end);
+        text.branchIf(text.test("setp.eq.u32", calls, 0), end);
         text.emit("add.u64 " + call + ", " + call + ", " + ProgramCall.BYTES);
         text.emit("bar.sync 0");
         text.emit("bra " + next);
@@ -111,15 +97,15 @@ final class ExchangePtx {
 
     /** Through the stage, the blocks take slices by turns; else all blocks take all together. */
     private void takeFirstSlice() {
-        String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
-        String before = wide("mul.lo.u64", wide("cvt.u64.u32", block), bytes);
+        String bytes = text.wide("ld.global.u64", own.field(ExchangeTable.SLICE));
+        String before = text.wide("mul.lo.u64", text.wide("cvt.u64.u32", block), bytes);
         text.emit("@" + isDirect() + " mov.u64 " + before + ", 0");
         own.setState(ExchangeBlock.MOVED, before);
         text.emit("bar.sync 0");
     }
 
     private String isDirect() {
-        return test("setp.eq.u32", phase, ExchangeTable.Share.DIRECT);
+        return text.test("setp.eq.u32", phase, ExchangeTable.Share.DIRECT);
     }
 
     /**
@@ -133,20 +119,22 @@ final class ExchangePtx {
         orderAliases();
         text.scope(this::exchange);
         orderAliases();
-        text.scope(() -> text.branchIf(test("setp.eq.u32", phase, ExchangeTable.Share.COPY_OUT), copiedOut));
+        text.scope(() -> text.branchIf(text.test("setp.eq.u32", phase, ExchangeTable.Share.COPY_OUT), copiedOut));
         text.scope(() -> barrier.meet(false));
         text.scope(() -> text.branchIf(isDirect(), over));
         text.emit("shl.b32 " + phase + ", " + phase + ", 1");
         text.emit("bra " + nextPhase);
         text.place(copiedOut);
         text.scope(() -> {
-            String blocks = wide("cvt.u64.u32", word("ld.global.u32", own.field(0)));
-            String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
-            String moved = wide("mad.lo.u64", blocks, bytes, own.state(ExchangeBlock.MOVED));
+            String blocks = text.wide("cvt.u64.u32", text.word("ld.global.u32", own.field(0)));
+            String bytes = text.wide("ld.global.u64", own.field(ExchangeTable.SLICE));
+            String moved = text.wide("mad.lo.u64", blocks, bytes, own.state(ExchangeBlock.MOVED));
             text.emit("bar.sync 0");
             own.setState(ExchangeBlock.MOVED, moved);
             text.emit("bar.sync 0");
-            text.branchIf(test("setp.ge.u64", moved, wide("ld.global.u64", own.field(ExchangeTable.LONGEST))), over);
+            text.branchIf(
+                    text.test("setp.ge.u64", moved, text.wide("ld.global.u64", own.field(ExchangeTable.LONGEST))),
+                    over);
         });
         text.emit("mov.u32 " + phase + ", " + ExchangeTable.Share.COPY_IN);
         text.emit("bra " + nextPhase);
@@ -164,35 +152,35 @@ final class ExchangePtx {
      * the same part in all calls of a launch, and alone writes its flags, however many blocks each call has.
      */
     private void begin(String call) {
-        String single = test("setp.eq.u64", call, 0);
+        String single = text.test("setp.eq.u64", call, 0);
         text.emit("@" + single + " ld.param.u64 " + table + ", [table]");
-        String base = wide("ld.param.u64", "[base]");
+        String base = text.wide("ld.param.u64", "[base]");
         text.emit("@!" + single + " ld.global.u64 " + table + ", [" + call + "+" + ProgramCall.TABLE + "]");
         text.emit("@!" + single + " ld.global.u64 " + base + ", [" + call + "+" + ProgramCall.BASE + "]");
         own.setState(ExchangeBlock.BASE, base);
         own.setState(ExchangeBlock.AWAITED, base);
-        String number = word("mov.u32", "%ctaid.x");
-        String ranks = word("ld.global.u32", own.field(ExchangeTable.RANKS_HERE));
-        String rank = word("rem.u32", number, ranks);
+        String number = text.word("mov.u32", "%ctaid.x");
+        String ranks = text.word("ld.global.u32", own.field(ExchangeTable.RANKS_HERE));
+        String rank = text.word("rem.u32", number, ranks);
         text.emit("div.u32 " + block + ", " + number + ", " + ranks);
-        String apart = word("ld.global.u32", own.field(ExchangeTable.BYTES_APART));
+        String apart = text.word("ld.global.u32", own.field(ExchangeTable.BYTES_APART));
         text.emit("mad.wide.u32 " + table + ", " + rank + ", " + apart + ", " + table);
     }
 
     private void exchange() {
         String share = text.label("share");
         String all = text.label("shares_over");
-        String at = wide("add.u64", table, ExchangeTable.FIRST_SHARE);
-        String shares = word("ld.global.u32", own.field(ExchangeTable.SHARES));
+        String at = text.wide("add.u64", table, ExchangeTable.FIRST_SHARE);
+        String shares = text.word("ld.global.u32", own.field(ExchangeTable.SHARES));
         text.place(share);
-        text.branchIf(test("setp.eq.u32", shares, 0), all);
-        String sources = word("ld.global.u32", ExchangeBlock.field(at, 0));
-        String places = word("add.u32", sources, word("ld.global.u32", ExchangeBlock.field(at, 4)));
+        text.branchIf(text.test("setp.eq.u32", shares, 0), all);
+        String sources = text.word("ld.global.u32", ExchangeBlock.field(at, 0));
+        String places = text.word("add.u32", sources, text.word("ld.global.u32", ExchangeBlock.field(at, 4)));
         String over = text.label("share_over");
-        String kind = word("ld.global.u32", ExchangeBlock.field(at, 12));
-        text.branchIf(test("setp.eq.u32", word("and.b32", kind, phase), 0), over);
+        String kind = text.word("ld.global.u32", ExchangeBlock.field(at, 12));
+        text.branchIf(text.test("setp.eq.u32", text.word("and.b32", kind, phase), 0), over);
         if (multicasts) {
-            text.branchIf(test("setp.ne.u32", word("and.b32", kind, buffers.omitted()), 0), over);
+            text.branchIf(text.test("setp.ne.u32", text.word("and.b32", kind, buffers.omitted()), 0), over);
         }
         String misaligned = text.register(PREDICATE);
         text.scope(() -> point(at, places, misaligned));
@@ -202,7 +190,7 @@ final class ExchangePtx {
             String copies = text.label("copies");
             ShareLoops taken = new ShareLoops(text, element.bytes(), slice(), at, sources, places, misaligned);
             int copying = ExchangeTable.Share.COPY_IN + ExchangeTable.Share.COPY_OUT;
-            text.branchIf(test("setp.ne.u32", word("and.b32", phase, copying), 0), copies);
+            text.branchIf(text.test("setp.ne.u32", text.word("and.b32", phase, copying), 0), copies);
             text.scope(() -> loops.accept(taken));
             text.emit("bra " + combined);
             text.place(copies);
@@ -211,8 +199,8 @@ final class ExchangePtx {
         });
         text.emit("bar.sync 0");
         text.place(over);
-        String bytes = word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
-        text.emit("add.u64 " + at + ", " + at + ", " + wide("cvt.u64.u32", bytes));
+        String bytes = text.word("mad.lo.u32", places, ExchangeTable.PLACE_BYTES, ExchangeTable.SHARE_BYTES);
+        text.emit("add.u64 " + at + ", " + at + ", " + text.wide("cvt.u64.u32", bytes));
         text.emit("sub.u32 " + shares + ", " + shares + ", 1");
         text.emit("bra " + share);
         text.place(all);
@@ -220,32 +208,35 @@ final class ExchangePtx {
 
     private ShareLoops.Slice slice() {
         String direct = isDirect();
-        String threads = word("mov.u32", "%ntid.x");
-        String ofAll = word("mad.lo.u32", block, threads, thread);
+        String threads = text.word("mov.u32", "%ntid.x");
+        String ofAll = text.word("mad.lo.u32", block, threads, thread);
         // A launch of several calls may have more blocks than this one.
-        String all = word("mul.lo.u32", word("ld.global.u32", own.field(0)), threads);
-        String bytes = wide("ld.global.u64", own.field(ExchangeTable.SLICE));
+        String all = text.word("mul.lo.u32", text.word("ld.global.u32", own.field(0)), threads);
+        String bytes = text.wide("ld.global.u64", own.field(ExchangeTable.SLICE));
         return new ShareLoops.Slice(
-                word("selp.b32", ofAll, thread, direct),
-                word("selp.b32", all, threads, direct),
+                text.word("selp.b32", ofAll, thread, direct),
+                text.word("selp.b32", all, threads, direct),
                 own.state(ExchangeBlock.MOVED),
-                wide("selp.b64", -1, bytes, direct));
+                text.wide("selp.b64", -1, bytes, direct));
     }
 
     /** Computes the address of a source or target in each of the first threads. */
     private void point(String at, String places, String misaligned) {
         String pointed = text.label("pointed");
         text.emit("setp.ne.u32 " + misaligned + ", " + thread + ", " + thread);
-        text.branchIf(test("setp.ge.u32", thread, places), pointed);
-        String place = wide("mad.wide.u32", thread, ExchangeTable.PLACE_BYTES, at);
-        String buffer = word("ld.global.u32", ExchangeBlock.field(place, ExchangeTable.SHARE_BYTES));
-        String offset = wide("ld.global.u64", ExchangeBlock.field(place, ExchangeTable.SHARE_BYTES + 8));
-        String ofBlock = wide("mul.wide.u32", block, word("ld.global.u32", own.field(ExchangeTable.STAGE_OF_A_BLOCK)));
-        String inStage = test("setp.eq.u32", buffer, ExchangeTable.STAGE);
-        String begin = wide("add.u64", wide("selp.b64", ofBlock, own.state(ExchangeBlock.MOVED), inStage), offset);
-        String address = wide("add.u64", wide("ld.shared.u64", "[" + own.buffer(buffer) + "]"), begin);
-        text.emit("st.shared.u64 [" + word("mad.lo.u32", thread, 8, word("mov.u32", PLACES)) + "], " + address);
-        text.emit("setp.ne.u64 " + misaligned + ", " + wide("and.b64", address, 15) + ", 0");
+        text.branchIf(text.test("setp.ge.u32", thread, places), pointed);
+        String place = text.wide("mad.wide.u32", thread, ExchangeTable.PLACE_BYTES, at);
+        String buffer = text.word("ld.global.u32", ExchangeBlock.field(place, ExchangeTable.SHARE_BYTES));
+        String offset = text.wide("ld.global.u64", ExchangeBlock.field(place, ExchangeTable.SHARE_BYTES + 8));
+        String ofBlock =
+                text.wide("mul.wide.u32", block, text.word("ld.global.u32", own.field(ExchangeTable.STAGE_OF_A_BLOCK)));
+        String inStage = text.test("setp.eq.u32", buffer, ExchangeTable.STAGE);
+        String begin =
+                text.wide("add.u64", text.wide("selp.b64", ofBlock, own.state(ExchangeBlock.MOVED), inStage), offset);
+        String address = text.wide("add.u64", text.wide("ld.shared.u64", "[" + own.buffer(buffer) + "]"), begin);
+        text.emit(
+                "st.shared.u64 [" + text.word("mad.lo.u32", thread, 8, text.word("mov.u32", PLACES)) + "], " + address);
+        text.emit("setp.ne.u64 " + misaligned + ", " + text.wide("and.b64", address, 15) + ", 0");
         text.place(pointed);
         text.emit("bar.warp.sync 0xffffffff");
     }
@@ -253,14 +244,14 @@ final class ExchangePtx {
     /** The last block of the grid reports that all are done. */
     private void report() {
         text.emit("bar.sync 0");
-        text.branchIf(test("setp.ne.u32", thread, 0), left);
+        text.branchIf(text.test("setp.ne.u32", thread, 0), left);
         text.emit("fence.acq_rel.sys");
-        String most = word("sub.u32", word("mov.u32", "%nctaid.x"), 1);
-        String counter = wide("ld.global.u64", own.field(ExchangeTable.DONE_COUNTER));
-        String before = word("atom.relaxed.gpu.global.inc.u32", "[" + counter + "]", most);
-        text.branchIf(test("setp.ne.u32", before, most), left);
+        String most = text.word("sub.u32", text.word("mov.u32", "%nctaid.x"), 1);
+        String counter = text.wide("ld.global.u64", own.field(ExchangeTable.DONE_COUNTER));
+        String before = text.word("atom.relaxed.gpu.global.inc.u32", "[" + counter + "]", most);
+        text.branchIf(text.test("setp.ne.u32", before, most), left);
         text.emit("fence.acq_rel.sys");
-        String control = wide("ld.param.u64", "[control]");
+        String control = text.wide("ld.param.u64", "[control]");
         text.emit("st.relaxed.sys.global.u64 " + ExchangeBlock.field(control, ProgramStatus.DONE) + ", "
                 + own.state(ExchangeBlock.BASE));
     }

@@ -1,9 +1,5 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.PREDICATE;
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
-
 import dev.banyan.cuda.internal.ptx.PtxText;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,24 +50,12 @@ final class ShareLoops {
         this.sources = sources;
         this.places = places;
         this.slice = slice;
-        String whole = wide("mul.lo.u64", wide("ld.global.u64", "[" + share + "+16]"), elementBytes);
-        String left = wide("sub.u64", whole, wide("min.u64", whole, slice.begin()));
-        String bytes = wide("min.u64", left, slice.bytes());
-        elements = wide("shr.u64", bytes, Integer.numberOfTrailingZeros(elementBytes));
-        words = wide("selp.b64", 0, wide("shr.u64", bytes, 4), scalar);
-        addresses = word("mov.u32", ExchangePtx.PLACES);
-    }
-
-    private String word(String operation, Object... operands) {
-        return text.emit(WORD, operation, operands);
-    }
-
-    private String wide(String operation, Object... operands) {
-        return text.emit(LONG, operation, operands);
-    }
-
-    private String test(String operation, Object... operands) {
-        return text.emit(PREDICATE, operation, operands);
+        String whole = text.wide("mul.lo.u64", text.wide("ld.global.u64", "[" + share + "+16]"), elementBytes);
+        String left = text.wide("sub.u64", whole, text.wide("min.u64", whole, slice.begin()));
+        String bytes = text.wide("min.u64", left, slice.bytes());
+        elements = text.wide("shr.u64", bytes, Integer.numberOfTrailingZeros(elementBytes));
+        words = text.wide("selp.b64", 0, text.wide("shr.u64", bytes, 4), scalar);
+        addresses = text.word("mov.u32", ExchangePtx.PLACES);
     }
 
     PtxText text() {
@@ -85,12 +69,12 @@ final class ShareLoops {
 
     /** Returns a register with the divisor of results. */
     String divisor() {
-        return word("ld.global.u32", "[" + share + "+8]");
+        return text.word("ld.global.u32", "[" + share + "+8]");
     }
 
     /** Returns a register with what of the share are multicast addresses. */
     String multicasts() {
-        return word("and.b32", word("ld.global.u32", "[" + share + "+12]"), ExchangeTable.Share.MULTICAST);
+        return text.word("and.b32", text.word("ld.global.u32", "[" + share + "+12]"), ExchangeTable.Share.MULTICAST);
     }
 
     /** The words of a thread in a round, all within the share but guarded ones. */
@@ -100,16 +84,16 @@ final class ShareLoops {
     void eachRound(int unrolled, Consumer<Round> body) {
         String loop = text.label("words");
         String end = text.label("words_over");
-        String lane = word("and.b32", slice.thread(), WARP - 1);
-        String warp = word("sub.u32", slice.thread(), lane);
-        String at = wide("mad.wide.u32", warp, unrolled, wide("cvt.u64.u32", lane));
+        String lane = text.word("and.b32", slice.thread(), WARP - 1);
+        String warp = text.word("sub.u32", slice.thread(), lane);
+        String at = text.wide("mad.wide.u32", warp, unrolled, text.wide("cvt.u64.u32", lane));
         text.place(loop);
-        text.branchIf(test("setp.ge.u64", at, words), end);
-        String offset = wide("shl.b64", at, 4);
-        String ahead = wide("sub.u64", words, at);
+        text.branchIf(text.test("setp.ge.u64", at, words), end);
+        String offset = text.wide("shl.b64", at, 4);
+        String ahead = text.wide("sub.u64", words, at);
         List<String> guards = new ArrayList<>(List.of(""));
         for (int u = 1; u < unrolled; u++) {
-            guards.add("@" + test("setp.gt.u64", ahead, WARP * u) + " ");
+            guards.add("@" + text.test("setp.gt.u64", ahead, WARP * u) + " ");
         }
         body.accept(new Round(offset, guards));
         text.emit("mad.wide.u32 " + at + ", " + slice.threads() + ", " + unrolled + ", " + at);
@@ -119,11 +103,11 @@ final class ShareLoops {
 
     /** Emits a loop over the elements of a thread behind the words; then it goes to a label. */
     void eachElement(String end, Consumer<String> body) {
-        String index = wide("mad.lo.u64", words, 16 / elementBytes, wide("cvt.u64.u32", slice.thread()));
+        String index = text.wide("mad.lo.u64", words, 16 / elementBytes, text.wide("cvt.u64.u32", slice.thread()));
         String loop = text.label("element");
         text.place(loop);
-        text.branchIf(test("setp.ge.u64", index, elements), end);
-        body.accept(wide("mul.lo.u64", index, elementBytes));
+        text.branchIf(text.test("setp.ge.u64", index, elements), end);
+        body.accept(text.wide("mul.lo.u64", index, elementBytes));
         text.emit("mad.wide.u32 " + index + ", " + slice.threads() + ", 1, " + index);
         text.emit("bra " + loop);
     }
@@ -139,20 +123,20 @@ final class ShareLoops {
      * @param place where shared memory has the address
      */
     String address(String place, String offset) {
-        return wide("add.u64", wide("ld.shared.u64", "[" + place + "]"), offset);
+        return text.wide("add.u64", text.wide("ld.shared.u64", "[" + place + "]"), offset);
     }
 
     /** Emits a loop over the addresses of what is at an offset of all targets. */
     void eachTarget(String offset, Consumer<String> store) {
         String loop = text.label("target");
         text.scope(() -> {
-            String target = word("mad.lo.u32", sources, 8, addresses);
-            String end = word("mad.lo.u32", places, 8, addresses);
+            String target = text.word("mad.lo.u32", sources, 8, addresses);
+            String end = text.word("mad.lo.u32", places, 8, addresses);
             text.place(loop);
             text.emit(".pragma \"nounroll\"");
             store.accept(address(target, offset));
             text.emit("add.u32 " + target + ", " + target + ", 8");
-            text.branchIf(test("setp.lt.u32", target, end), loop);
+            text.branchIf(text.test("setp.lt.u32", target, end), loop);
         });
     }
 
@@ -160,12 +144,12 @@ final class ShareLoops {
     void eachFurtherSource(String offset, Consumer<String> combine) {
         String loop = text.label("source");
         text.scope(() -> {
-            String source = word("add.u32", addresses, 8);
-            String end = word("mad.lo.u32", sources, 8, addresses);
+            String source = text.word("add.u32", addresses, 8);
+            String end = text.word("mad.lo.u32", sources, 8, addresses);
             text.place(loop);
             text.scope(() -> combine.accept(address(source, offset)));
             text.emit("add.u32 " + source + ", " + source + ", 8");
-            text.branchIf(test("setp.lt.u32", source, end), loop);
+            text.branchIf(text.test("setp.lt.u32", source, end), loop);
         });
     }
 }

@@ -47,7 +47,7 @@ final class StagedShares {
     }
 
     /**
-     * Returns the shares, or none if the stage of a block has no room for a slice.
+     * Returns the shares, or none if the stage of a block is shorter than the slices of all ranges.
      *
      * @param blocks of each rank
      */

@@ -1,7 +1,5 @@
 package dev.banyan.cuda.internal.symmetric;
 
-import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
-
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.ElementCode;
 import dev.banyan.cuda.internal.ptx.PtxText;
@@ -29,7 +27,7 @@ final class SumLoops {
         String divisor = loops.divisor();
         code = ElementCode.of(text, ReduceOp.SUM, Element.of(kernel.type()), divisor);
         ReproducibleSum sum = new ReproducibleSum(kernel.type(), kernel.ranks(), false);
-        String exponent = text.emit(WORD, "mov.b32", sum.exponentOfCodeZero());
+        String exponent = text.word("mov.b32", sum.exponentOfCodeZero());
         sums = new SumPtx(text, kernel.type(), sum.integers() == DataType.I64, exponent, divisor);
     }
 
@@ -73,10 +71,8 @@ final class SumLoops {
         if (kernel.type() == DataType.F64) {
             return bits.getFirst();
         }
-        String first = text.emit(WORD, "cvt.u32.u64", bits.getFirst());
-        return bits.size() == 1
-                ? first
-                : text.emit(WORD, "bfi.b32", text.emit(WORD, "cvt.u32.u64", bits.getLast()), first, 16, 16);
+        String first = text.word("cvt.u32.u64", bits.getFirst());
+        return bits.size() == 1 ? first : text.word("bfi.b32", text.word("cvt.u32.u64", bits.getLast()), first, 16, 16);
     }
 
     private void sumElement(String offset) {
