@@ -59,15 +59,18 @@ final class ExchangePtx {
     }
 
     String text() {
-        String call = text.wide("ld.param.u64", "[calls]");
-        String calls = text.word("cvt.u32.u64", text.wide("ld.param.u64", "[count]"));
+        String index = text.word("mov.u32", 0);
         own.setState(ExchangeBlock.BEGIN, text.wide("mov.u64", "%globaltimer"));
         String next = text.label("call");
         String over = text.label("call_over");
         String end = text.label("calls_over");
         text.place(next);
-        text.scope(() -> begin(call));
-        text.scope(() -> buffers.keep(call));
+        text.scope(() -> {
+            // The only call of a launch has no record in memory.
+            String call = text.wide("mad.wide.u32", index, ProgramCall.BYTES, text.wide("ld.param.u64", "[calls]"));
+            text.scope(() -> begin(call));
+            text.scope(() -> buffers.keep(call));
+        });
         text.emit("bar.sync 0");
         text.branchIf(text.test("setp.ge.u32", block, text.word("ld.global.u32", "[" + table + "]")), over);
         text.emit("mov.u32 " + phase + ", 0");
@@ -76,10 +79,11 @@ final class ExchangePtx {
         text.scope(this::takeFirstSlice);
         text.scope(() -> carryOut(over));
         text.place(over);
-        text.branchIf(text.test("setp.eq.u64", call, 0), end);
-        text.emit("sub.u32 " + calls + ", " + calls + ", 1");
-        text.branchIf(text.test("setp.eq.u32", calls, 0), end);
-        text.emit("add.u64 " + call + ", " + call + ", " + ProgramCall.BYTES);
+        text.emit("add.u32 " + index + ", " + index + ", 1");
+        text.scope(() -> {
+            String count = text.word("cvt.u32.u64", text.wide("ld.param.u64", "[count]"));
+            text.branchIf(text.test("setp.ge.u32", index, count), end);
+        });
         text.emit("bar.sync 0");
         text.emit("bra " + next);
         text.place(end);
