@@ -348,30 +348,30 @@ class ExchangeTest {
         together = true;
         mixed = true;
         length = SEVERAL_SLICES;
-        interleave(50_000, 2000, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(50_000, 1500, (ranks, _) -> ExchangeGpus.apart(ranks));
         length = SEVERAL_BLOCKS;
         interleave(57_000, 10, (ranks, _) -> ExchangeGpus.apart(ranks));
-        interleave(60_000, 1000, ExchangeGpus::shared);
+        interleave(60_000, 490, ExchangeGpus::shared);
     }
 
     @Test
     @Tag("soak")
     void manyInterleavingsInJointMemoryHaveNoRace() {
         together = true;
-        interleave(30_000, 2000, (ranks, _) -> ExchangeGpus.apart(ranks));
-        interleave(40_000, 1000, ExchangeGpus::shared);
+        interleave(30_000, 1500, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(40_000, 500, ExchangeGpus::shared);
     }
 
     @Test
     @Tag("soak")
     void manyInterleavingsHaveNoRace() {
-        interleave(1000, 4000, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(1000, 2500, (ranks, _) -> ExchangeGpus.apart(ranks));
     }
 
     @Test
     @Tag("soak")
     void manyInterleavingsOfSharedGpusHaveNoRace() {
-        interleave(20_000, 3000, ExchangeGpus::shared);
+        interleave(20_000, 1500, ExchangeGpus::shared);
     }
 
     /** @param ofRanks returns the GPU of each of some ranks */

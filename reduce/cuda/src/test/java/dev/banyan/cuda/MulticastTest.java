@@ -289,8 +289,8 @@ class MulticastTest {
     @Test
     @Tag("soak")
     void manyMulticastsHaveNoRace() {
-        interleave(1000, 3000, false);
-        interleave(10_000, 3000, true);
+        interleave(1000, 1000, false);
+        interleave(10_000, 1000, true);
     }
 
     /** @param isJoint whether buffers are like those of several processes, where each call has one place or several */
