@@ -144,7 +144,7 @@ public final class NcclRings {
         }
         if (collective == Collective.ALL_REDUCE && switchGbs > 0) {
             double us = profile.get(Protocol.NVLS.baseUs())
-                    + filled(bytes * (1 + 1.0 / n) / switchGbs / 1e3, Protocol.NVLS.fillUs(profile));
+                    + filled(throughSwitchUs(bytes), Protocol.NVLS.fillUs(profile));
             fastest = us < least ? Protocol.NVLS : fastest;
             least = Math.min(us, least);
         }
@@ -152,6 +152,23 @@ public final class NcclRings {
                 * (profile.get(Constant.NCCL_LAUNCH_US)
                         + profile.get(Constant.NCCL_LAUNCH_FILL_US) * bytes / (bytes + HALF_OF_CHANNELS));
         return new Timing(Math.max(least, hostUs), fastest, hostUs > least);
+    }
+
+    /**
+     * Returns what the links alone need for a call that NCCL carries out, in us: no call is faster.
+     *
+     * @param bytes as for {@link #time}
+     */
+    public double leastUs(Collective collective, long bytes) {
+        double aroundRings = bytes * Objects.requireNonNull(usPerByte.get(collective));
+        return collective == Collective.ALL_REDUCE && switchGbs > 0
+                ? Math.min(aroundRings, throughSwitchUs(bytes) * profile.get(Protocol.NVLS.fraction()))
+                : aroundRings;
+    }
+
+    /** Returns the time of the data of an allreduce that the switch adds up. */
+    private double throughSwitchUs(long bytes) {
+        return bytes * (1 + 1.0 / rings.network().ranks()) / switchGbs / 1e3;
     }
 
     private double around(Protocol protocol, Collective collective, long bytes) {

@@ -119,8 +119,9 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
      *
      * @param us simulated time in us
      * @param bytes size of the call
+     * @param leastUs what the links need, in us
      */
-    static Optional<TimeRange> range(Profile profile, double us, long bytes) {
+    static Optional<TimeRange> range(Profile profile, double us, long bytes, double leastUs) {
         return of(profile)
                 .map(errors -> bytes < LARGE ? errors.small() : errors.large())
                 .filter(errors -> errors.rows() > 0)
@@ -128,7 +129,7 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
                     double worst = errors.worst();
                     // A time that is too short by a part w of the measured one was measured at us / (1 - w).
                     double ratio = Math.max(1 + worst, worst < 1 ? 1 / (1 - worst) : 1);
-                    return new TimeRange(us / ratio, us * ratio);
+                    return new TimeRange(Math.max(us / ratio, Math.min(us, leastUs)), us * ratio);
                 });
     }
 

@@ -86,16 +86,17 @@ public final class SimulatedNccl {
     public PredictedCall call(Collective collective, long bytes) {
         NcclRings.Timing timing = time(collective, bytes);
         return new PredictedCall(
-                timing.us(), choice(timing), range(timing, bytes).orElse(null));
+                timing.us(), choice(timing), range(collective, bytes).orElse(null));
     }
 
     /**
-     * Returns the times that a predicted call could take by the worst error of its class, as far as that is known.
+     * Returns the times that a call could take by the worst error of its class, as far as that is known.
      *
      * @param bytes its size as nccl-tests print it
      */
-    public Optional<TimeRange> range(NcclRings.Timing timing, long bytes) {
-        return NcclErrors.range(profile, timing.us(), bytes);
+    public Optional<TimeRange> range(Collective collective, long bytes) {
+        return NcclErrors.range(
+                profile, time(collective, bytes).us(), bytes, rings.leastUs(collective, bytes));
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */

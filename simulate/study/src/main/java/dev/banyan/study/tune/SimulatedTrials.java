@@ -131,7 +131,7 @@ public final class SimulatedTrials implements Trials {
     public TimeRange range(AlgorithmConfig choice, long bytes) {
         Optional<TimeRange> known;
         if (choice.algorithm() == AlgorithmChoice.NCCL) {
-            known = Objects.requireNonNull(nccl).range(nccl.time(collective, bytes), bytes);
+            known = Objects.requireNonNull(nccl).range(collective, bytes);
         } else {
             // Nothing is known of chunks, of which there may be too many to plan.
             known = dependsOnChunks(choice.withChunkBytes(Long.MAX_VALUE), bytes)

@@ -4,19 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.study.measured.sweep.NcclSweepReader;
+import dev.banyan.study.workload.PredictedCall;
+import dev.banyan.topology.Machine;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class NcclErrorsTest {
     private static Profile profile(String name) {
@@ -76,6 +83,20 @@ class NcclErrorsTest {
                         1, errors.large().median(), errors.large().worst()));
         assertThat(errors.large().median()).isEqualTo(0.1, within(1e-12));
         assertThat(errors.small()).isEqualTo(new NcclErrors.Errors(1, 0.5, 0.5));
+    }
+
+    /** Bounds in GB/s algbw over NVLink, on dgx-h100 with reduction in switches. */
+    @ParameterizedTest
+    @CsvSource({"dgx-a100, 171.429", "dgx-h100, 400", "p3.16xlarge, 85.715"})
+    void noRangeIsAboveTheBoundOfTheLinks(String preset, double gbs) {
+        Machine machine = Machine.preset(preset);
+        SimulatedNccl nccl = SimulatedNccl.compared(machine, Profiles.of(machine));
+        for (long bytes = 64 << 10; bytes <= 1 << 30; bytes *= 2) {
+            PredictedCall call = nccl.call(Collective.ALL_REDUCE, bytes);
+            TimeRange range = Objects.requireNonNull(call.range());
+            assertThat(bytes / range.leastUs() / 1e3).isLessThanOrEqualTo(gbs);
+            assertThat(call.us()).isBetween(range.leastUs(), range.mostUs());
+        }
     }
 
     private static SweepComparison.Row row(long bytes, double us) {
