@@ -143,8 +143,8 @@ public final class NcclRings {
             }
         }
         if (collective == Collective.ALL_REDUCE && switchGbs > 0) {
-            double us = profile.get(Protocol.NVLS.baseUs())
-                    + filled(throughSwitchUs(bytes), Protocol.NVLS.fillUs(profile));
+            double us =
+                    profile.get(Protocol.NVLS.baseUs()) + filled(throughSwitchUs(bytes), Protocol.NVLS.fillUs(profile));
             fastest = us < least ? Protocol.NVLS : fastest;
             least = Math.min(us, least);
         }

@@ -95,8 +95,7 @@ public final class SimulatedNccl {
      * @param bytes its size as nccl-tests print it
      */
     public Optional<TimeRange> range(Collective collective, long bytes) {
-        return NcclErrors.range(
-                profile, time(collective, bytes).us(), bytes, rings.leastUs(collective, bytes));
+        return NcclErrors.range(profile, time(collective, bytes).us(), bytes, rings.leastUs(collective, bytes));
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */

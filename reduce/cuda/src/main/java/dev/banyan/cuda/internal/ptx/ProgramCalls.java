@@ -9,6 +9,9 @@ import java.util.stream.IntStream;
 
 /** Instructions that go through the {@linkplain ProgramCall calls} of a launch. */
 final class ProgramCalls {
+    /** Pairs of words of a record. */
+    private static final int PAIRS = ProgramCall.BYTES / 16;
+
     private final PtxText text;
     private final ProgramRegisters registers;
     private final String allEnd;
@@ -20,16 +23,18 @@ final class ProgramCalls {
         this.allEnd = allEnd;
     }
 
-    /** Finds the records of this block; a call may have fewer blocks than the grid. */
+    private static String kept(int offset) {
+        return "[" + ProgramRegisters.CALL + "+" + offset + "]";
+    }
+
+    /** Finds the records of this block in the table of a call, which may have fewer blocks than the grid. */
     void begin() {
         text.scope(() -> {
             String single = text.emit(PREDICATE, "setp.eq.u64", registers.call, 0);
             text.emit("@" + single + " ld.param.u64 " + registers.table + ", [table]");
             text.emit("@" + single + " ld.param.u64 " + registers.base + ", [base]");
-            text.emit("@!" + single + " ld.global.u64 " + registers.table + ", [" + registers.call + "+"
-                    + ProgramCall.TABLE + "]");
-            text.emit("@!" + single + " ld.global.u64 " + registers.base + ", [" + registers.call + "+"
-                    + ProgramCall.BASE + "]");
+            text.emit("@!" + single + " ld.shared.u64 " + registers.table + ", " + kept(ProgramCall.TABLE));
+            text.emit("@!" + single + " ld.shared.u64 " + registers.base + ", " + kept(ProgramCall.BASE));
             String block = text.emit(WORD, "mov.u32", "%ctaid.x");
             text.emit("mad.wide.u32 " + registers.head + ", " + block + ", " + ProgramTable.BLOCK_BYTES + ", "
                     + registers.table);
@@ -58,17 +63,33 @@ final class ProgramCalls {
         text.emit("bra " + call);
     }
 
-    /** Copies the addresses of buffers into shared memory, from parameters by the first lane or from a batch by all. */
-    void keepBuffers(String lane, String first) {
-        String fromParameters = text.label("buffers_of_parameters");
-        String kept = text.label("buffers_kept");
-        text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), fromParameters);
+    /**
+     * Sends for the record of a call, of which each lane keeps two words. The records of a batch are in memory of the
+     * host, from where they take longer than a short call.
+     *
+     * @param number of the call behind the current one
+     */
+    void fetch(String lane, String words, int number) {
+        String sent = text.label("sent_for_record");
         text.scope(() -> {
-            String from = text.emit(LONG, "mad.wide.u32", lane, 8, registers.call);
-            String buffer = text.emit(LONG, "ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
-            String buffers = text.emit(WORD, "mov.u32", ProgramRegisters.BUFFERS);
-            String to = text.emit(WORD, "mad.lo.u32", lane, 8, buffers);
-            text.emit("st.shared.u64 [" + to + "], " + buffer);
+            text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), sent);
+            text.branchIf(text.emit(PREDICATE, "setp.ge.u32", lane, PAIRS), sent);
+            text.branchIf(text.emit(PREDICATE, "setp.le.u32", registers.calls, number), sent);
+            String from = text.emit(LONG, "mad.wide.u32", lane, 16, registers.call);
+            text.emit("ld.global.v2.u64 " + words + ", [" + from + "+" + ProgramCall.BYTES * number + "]");
+        });
+        text.place(sent);
+    }
+
+    /** Copies the record into shared memory that was sent for last, or the buffers of the only call. */
+    void keep(String lane, String first, String words) {
+        String fromParameters = text.label("buffers_of_parameters");
+        String kept = text.label("call_kept");
+        text.branchIf(text.emit(PREDICATE, "setp.eq.u64", registers.call, 0), fromParameters);
+        text.branchIf(text.emit(PREDICATE, "setp.ge.u32", lane, PAIRS), kept);
+        text.scope(() -> {
+            String to = text.emit(WORD, "mad.lo.u32", lane, 16, text.emit(WORD, "mov.u32", ProgramRegisters.CALL));
+            text.emit("st.shared.v2.u64 [" + to + "], " + words);
         });
         text.emit("bra " + kept);
         text.place(fromParameters);
@@ -79,7 +100,7 @@ final class ProgramCalls {
                 List<String> pair = IntStream.of(even, even + 1)
                         .mapToObj(number -> text.emit(LONG, "ld.param.u64", "[buffer" + number + "]"))
                         .toList();
-                text.emit(guard + "st.shared.v2.u64 [" + ProgramRegisters.BUFFERS + "+" + 8 * even + "], {"
+                text.emit(guard + "st.shared.v2.u64 " + kept(ProgramCall.BUFFERS + 8 * even) + ", {"
                         + String.join(", ", pair) + "}");
             });
         }

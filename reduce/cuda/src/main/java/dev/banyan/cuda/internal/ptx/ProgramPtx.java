@@ -61,9 +61,9 @@ final class ProgramPtx {
         String call = text.label("call");
         String callEnd = text.label("call_end");
         text.place(call);
+        text.emit("bar.sync 0");
         calls.begin();
         String next = text.emit(LONG, "ld.global.u64", "[" + registers.head + "+" + ProgramTable.HEAD_BYTES + "]");
-        text.emit("bar.sync 0");
         String loop = text.label("loop");
         String isRead = text.label("is_read");
         text.place(loop);
@@ -196,7 +196,8 @@ final class ProgramPtx {
         text.emit("ld.shared.v4.u32 " + vector(mask, form, channel, text.register(WORD)) + ", [" + at + "+"
                 + (offset + 16) + "]");
         String relative = text.emit(PREDICATE, "setp.ne.u32", buffer, ProgramLoop.ABSOLUTE);
-        String parameters = text.emit(WORD, "mov.u32", ProgramRegisters.BUFFERS);
+        String parameters =
+                text.emit(WORD, "add.u32", text.emit(WORD, "mov.u32", ProgramRegisters.CALL), ProgramCall.BUFFERS);
         String parameter = text.emit(WORD, "mad.lo.u32", buffer, 8, parameters);
         String address = text.emit(LONG, "mov.u64", 0);
         text.emit("@" + relative + " ld.shared.u64 " + address + ", [" + parameter + "]");
@@ -318,10 +319,13 @@ final class ProgramPtx {
         keep("@" + first + " ");
         String call = text.label("post_call");
         String callEnd = text.label("post_call_end");
+        String words = vector(text.register(LONG), text.register(LONG));
+        calls.fetch(lane, words, 0);
         text.place(call);
-        calls.begin();
-        calls.keepBuffers(lane, first);
+        calls.keep(lane, first, words);
         text.emit("bar.sync 0");
+        calls.fetch(lane, words, 1);
+        calls.begin();
         String loop = text.label("post_loop");
         String slice = text.label("post_slice");
         text.place(loop);

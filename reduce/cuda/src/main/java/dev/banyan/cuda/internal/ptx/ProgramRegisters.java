@@ -8,8 +8,8 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 final class ProgramRegisters {
     /** The record of the current loop. */
     static final String RECORD = "record";
-    /** The buffer parameters, 8 bytes each. */
-    static final String BUFFERS = "buffers";
+    /** The {@linkplain ProgramCall record} of the current call; of the only call of a launch the buffers alone. */
+    static final String CALL = "call";
     /** Inputs, then outputs of the current slice: u64 address, u32 form, u32 channel. */
     static final String PLACES = "places";
     /** Not 0 if a thread has reported why the block stops. */
@@ -73,7 +73,7 @@ final class ProgramRegisters {
 
     ProgramRegisters(PtxText text) {
         text.shared(RECORD, ProgramLoop.MOST_BYTES);
-        text.shared(BUFFERS, 8 * Kernel.Program.BUFFERS);
+        text.shared(CALL, ProgramCall.BYTES);
         text.shared(PLACES, PLACE_STRIDE * (ProgramLoop.MOST_INPUTS + ProgramLoop.MOST_OUTPUTS));
         text.shared(STOP, 4);
         text.shared(BEGIN, 8);

@@ -4,6 +4,7 @@ import static dev.banyan.cuda.internal.ptx.PtxText.Register.LONG;
 import static dev.banyan.cuda.internal.ptx.PtxText.Register.WORD;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.ProgramCall;
 import dev.banyan.cuda.internal.ptx.PtxText;
 
 /**
@@ -13,14 +14,12 @@ import dev.banyan.cuda.internal.ptx.PtxText;
 final class ExchangeBlock {
     /** Time in ns at which the block began. */
     static final int BEGIN = 0;
-    /** Value of the flags of the call's first barrier. */
-    static final int BASE = 8;
     /** Value of the flags of the next barrier. */
-    static final int AWAITED = 16;
+    static final int AWAITED = 8;
     /** Bytes of a share that lie before the slice of this block. */
-    static final int MOVED = 24;
+    static final int MOVED = 16;
 
-    private static final String BUFFERS = "buffers";
+    private static final String RECORD = "call";
     private static final String STATE = "state";
 
     private final PtxText text;
@@ -32,8 +31,8 @@ final class ExchangeBlock {
 
     ExchangeBlock(PtxText text) {
         this.text = text;
-        text.shared(BUFFERS, 8 * (Kernel.Program.BUFFERS + 1));
-        text.shared(STATE, 32);
+        text.shared(RECORD, ProgramCall.BYTES + 8);
+        text.shared(STATE, 24);
         thread = text.word("mov.u32", "%tid.x");
         first = text.test("setp.eq.u32", thread, 0);
         number = text.register(WORD);
@@ -80,6 +79,16 @@ final class ExchangeBlock {
         return "[" + address + "+" + offset + "]";
     }
 
+    /** Returns what is in the record of the call. */
+    String record(int offset) {
+        return field(RECORD, offset);
+    }
+
+    /** Loads the value of the flags of the call's first barrier. */
+    String base() {
+        return text.wide("ld.shared.u64", record(ProgramCall.BASE));
+    }
+
     /** Loads a number of the block. */
     String state(int offset) {
         return text.wide("ld.shared.u64", field(STATE, offset));
@@ -92,12 +101,26 @@ final class ExchangeBlock {
 
     /** Lets the first thread keep the address of a buffer. */
     void setBuffer(int buffer, String address) {
-        text.emit("@" + first + " st.shared.u64 " + field(BUFFERS, 8 * buffer) + ", " + address);
+        text.emit("@" + first + " st.shared.u64 " + record(ProgramCall.BUFFERS + 8 * buffer) + ", " + address);
     }
 
     /** Returns where the address of a buffer is kept. */
     String buffer(String index) {
-        return text.word("mad.lo.u32", index, 8, text.word("mov.u32", BUFFERS));
+        return text.word("add.u32", word(index), ProgramCall.BUFFERS);
+    }
+
+    /** Returns where a word of the record of the call is. */
+    String word(String index) {
+        return text.word("mad.lo.u32", index, 8, text.word("mov.u32", RECORD));
+    }
+
+    /**
+     * Returns the address of the handles that come with a flag. Calls take two places by turns: a rank sends those of
+     * the next call when all have begun this one, but may not have read its handles.
+     */
+    String handles(String flag) {
+        String turn = text.wide("shl.b64", text.wide("and.b64", base(), ExchangePlan.VALUES_APART), 3);
+        return text.wide("add.u64", text.wide("add.u64", flag, ExchangeTable.HANDLES), turn);
     }
 
     /** Returns the address of the flag of this block that a sender writes. */

@@ -2,7 +2,6 @@ package dev.banyan.cuda.internal.symmetric;
 
 import dev.banyan.cuda.internal.memory.JointMemory;
 import dev.banyan.cuda.internal.ptx.Kernel;
-import dev.banyan.cuda.internal.ptx.ProgramCall;
 import dev.banyan.cuda.internal.ptx.PtxText;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,25 +32,6 @@ final class ExchangeBuffers {
         return omitted;
     }
 
-    /** Copies the addresses of buffers into shared memory, from parameters by one thread or from a batch by many. */
-    void keep(String call) {
-        String kept = text.label("buffers_kept");
-        String fromBatch = text.label("buffers_of_batch");
-        text.branchUnless(text.test("setp.eq.u64", call, 0), fromBatch);
-        text.branchUnless(own.isFirst(), kept);
-        for (int buffer = 0; buffer < Kernel.Program.BUFFERS; buffer++) {
-            int number = buffer;
-            text.scope(() -> own.setBuffer(number, text.wide("ld.param.u64", "[buffer" + number + "]")));
-        }
-        text.emit("bra " + kept);
-        text.place(fromBatch);
-        text.branchIf(text.test("setp.ge.u32", thread, Kernel.Program.BUFFERS), kept);
-        String from = text.wide("mad.wide.u32", thread, 8, call);
-        String buffer = text.wide("ld.global.u64", "[" + from + "+" + ProgramCall.BUFFERS + "]");
-        text.emit("st.shared.u64 [" + own.buffer(thread) + "], " + buffer);
-        text.place(kept);
-    }
-
     /** Computes the addresses of all buffers from the handles that came with the flags of the first barrier. */
     void find() {
         String found = text.label("buffers_found");
@@ -65,11 +45,12 @@ final class ExchangeBuffers {
                 text.test("setp.ge.u32", thread, text.word("ld.global.u32", own.field(ExchangeTable.RANKS))), others);
         String flag = own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), thread);
         String buffer = own.buffer(thread);
+        String handles = own.handles(flag);
         if (multicasts) {
-            compareHandles(flag, elsewhere);
+            compareHandles(handles, elsewhere);
         }
         for (int side = 0; side < 2; side++) {
-            String handle = text.wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
+            String handle = text.wide("ld.global.u64", ExchangeBlock.field(handles, 8 * side));
             String isForeign = text.test("setp.lt.s64", handle, 0);
             text.emit("or.pred " + foreign + ", " + foreign + ", " + isForeign);
             String piece = text.wide("shr.u64", handle, JointMemory.OFFSET_BITS);
@@ -93,17 +74,17 @@ final class ExchangeBuffers {
     }
 
     /** Finds out whether the buffers of a rank lie elsewhere than this one's, or have no multicast address. */
-    private void compareHandles(String flag, String elsewhere) {
+    private void compareHandles(String handles, String elsewhere) {
         String rank = text.word("ld.global.u32", own.field(ExchangeTable.RANK));
-        String ownFlag = own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), rank);
+        String ownHandles = own.handles(own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), rank));
         String distance = text.wide("sub.u64", text.wide("cvt.u64.u32", thread), text.wide("cvt.u64.u32", rank));
         String pieces = text.wide("shl.b64", distance, JointMemory.OFFSET_BITS);
         String address = own.buffer(text.word("ld.global.u32", own.field(ExchangeTable.RANKS)));
         List<String> all = new ArrayList<>();
         for (int side = 0; side < 2; side++) {
             all.add(text.wide("ld.shared.u64", ExchangeBlock.field(address, 8 * Kernel.Program.MOST_RANKS * side)));
-            String theirs = text.wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
-            String ours = text.wide("ld.global.u64", ExchangeBlock.field(ownFlag, ExchangeTable.HANDLES + 8 * side));
+            String theirs = text.wide("ld.global.u64", ExchangeBlock.field(handles, 8 * side));
+            String ours = text.wide("ld.global.u64", ExchangeBlock.field(ownHandles, 8 * side));
             String differs = text.test("setp.ne.u64", theirs, text.wide("add.u64", ours, pieces));
             String matters = text.test("setp.ne.u64", all.getLast(), 0);
             text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + text.test("and.pred", differs, matters));

@@ -37,6 +37,9 @@ record ExchangePlan(
         long barriers,
         boolean takesAny)
         implements LaunchPlan {
+    /** Bases of calls behind one another differ in this bit, by which their handles have two places. */
+    static final int VALUES_APART = 2;
+
     /**
      * {@inheritDoc} Unless it takes any, all buffers must be open to all devices, and in the same places if the switch
      * takes part.
@@ -91,10 +94,10 @@ record ExchangePlan(
         return handles;
     }
 
-    /** {@inheritDoc} One for each barrier. */
+    /** {@inheritDoc} One for each barrier at least, in such a number that {@link #VALUES_APART} holds. */
     @Override
     public long values() {
-        return barriers;
+        return barriers + Math.floorMod(VALUES_APART - barriers, 2 * VALUES_APART);
     }
 
     @Override

@@ -29,6 +29,7 @@ final class ExchangePtx {
     private final String left = text.label("left");
     private final ExchangeBlock own;
     private final ExchangeBarrier barrier;
+    private final ExchangeRecord record;
     private final ExchangeBuffers buffers;
     private final String thread;
     private final String block;
@@ -51,6 +52,7 @@ final class ExchangePtx {
         text.shared(PLACES, 8 * 2 * Kernel.Program.MOST_RANKS);
         own = new ExchangeBlock(text);
         barrier = new ExchangeBarrier(own, left);
+        record = new ExchangeRecord(own);
         buffers = new ExchangeBuffers(own, multicasts);
         thread = own.thread();
         block = own.number();
@@ -61,20 +63,19 @@ final class ExchangePtx {
     String text() {
         String index = text.word("mov.u32", 0);
         own.setState(ExchangeBlock.BEGIN, text.wide("mov.u64", "%globaltimer"));
+        text.emit("mov.u32 " + phase + ", 0");
         String next = text.label("call");
         String over = text.label("call_over");
         String end = text.label("calls_over");
+        text.scope(() -> record.fetch(index));
         text.place(next);
-        text.scope(() -> {
-            // The only call of a launch has no record in memory.
-            String call = text.wide("mad.wide.u32", index, ProgramCall.BYTES, text.wide("ld.param.u64", "[calls]"));
-            text.scope(() -> begin(call));
-            text.scope(() -> buffers.keep(call));
-        });
+        text.scope(record::keep);
         text.emit("bar.sync 0");
+        text.scope(() -> record.fetch(text.word("add.u32", index, 1)));
+        text.scope(this::begin);
         text.branchIf(text.test("setp.ge.u32", block, text.word("ld.global.u32", "[" + table + "]")), over);
-        text.emit("mov.u32 " + phase + ", 0");
-        text.scope(() -> barrier.meet(true));
+        text.scope(() -> own.setState(ExchangeBlock.AWAITED, own.base()));
+        text.scope(this::meetBefore);
         text.scope(buffers::find);
         text.scope(this::takeFirstSlice);
         text.scope(() -> carryOut(over));
@@ -87,6 +88,7 @@ final class ExchangePtx {
         text.emit("bar.sync 0");
         text.emit("bra " + next);
         text.place(end);
+        text.scope(this::meetBehindLast);
         text.scope(this::report);
         text.place(left);
         List<String> parameters = new ArrayList<>();
@@ -97,6 +99,28 @@ final class ExchangePtx {
             parameters.add(".param .u64 buffer" + buffer);
         }
         return text.module(name, ".maxntid " + ExchangeKernel.MOST_THREADS + ", 1, 1\n.minnctapersm 1", parameters);
+    }
+
+    /**
+     * Meets the others before a call. Behind the first call of a launch, blocks of one process need not meet: no two
+     * calls touch a buffer together, and nobody leaves before all are done. Those of several processes need handles.
+     */
+    private void meetBefore() {
+        String met = text.label("met");
+        String again = text.test("setp.ne.u32", phase, 0);
+        String alone = text.test("setp.eq.u64", text.wide("ld.global.u64", own.field(ExchangeTable.JOINT)), 0);
+        text.branchIf(text.test("and.pred", again, alone), met);
+        text.emit("mov.u32 " + phase + ", 0");
+        barrier.meet(true);
+        text.place(met);
+    }
+
+    /** Meets the others behind the last call of this block: they store to its outputs, or load from its inputs. */
+    private void meetBehindLast() {
+        String met = text.label("met_behind");
+        text.branchUnless(isDirect(), met);
+        barrier.meet(false);
+        text.place(met);
     }
 
     /** Through the stage, the blocks take slices by turns; else all blocks take all together. */
@@ -124,8 +148,8 @@ final class ExchangePtx {
         text.scope(this::exchange);
         orderAliases();
         text.scope(() -> text.branchIf(text.test("setp.eq.u32", phase, ExchangeTable.Share.COPY_OUT), copiedOut));
-        text.scope(() -> barrier.meet(false));
         text.scope(() -> text.branchIf(isDirect(), over));
+        text.scope(() -> barrier.meet(false));
         text.emit("shl.b32 " + phase + ", " + phase + ", 1");
         text.emit("bra " + nextPhase);
         text.place(copiedOut);
@@ -152,17 +176,11 @@ final class ExchangePtx {
     }
 
     /**
-     * Finds the table and the flags' values of a call. The blocks of a GPU take its ranks by turns, so that a block has
+     * Finds the table of a call. The blocks of a GPU take its ranks by turns, so that a block has
      * the same part in all calls of a launch, and alone writes its flags, however many blocks each call has.
      */
-    private void begin(String call) {
-        String single = text.test("setp.eq.u64", call, 0);
-        text.emit("@" + single + " ld.param.u64 " + table + ", [table]");
-        String base = text.wide("ld.param.u64", "[base]");
-        text.emit("@!" + single + " ld.global.u64 " + table + ", [" + call + "+" + ProgramCall.TABLE + "]");
-        text.emit("@!" + single + " ld.global.u64 " + base + ", [" + call + "+" + ProgramCall.BASE + "]");
-        own.setState(ExchangeBlock.BASE, base);
-        own.setState(ExchangeBlock.AWAITED, base);
+    private void begin() {
+        text.emit("ld.shared.u64 " + table + ", " + own.record(ProgramCall.TABLE));
         String number = text.word("mov.u32", "%ctaid.x");
         String ranks = text.word("ld.global.u32", own.field(ExchangeTable.RANKS_HERE));
         String rank = text.word("rem.u32", number, ranks);
@@ -256,7 +274,6 @@ final class ExchangePtx {
         text.branchIf(text.test("setp.ne.u32", before, most), left);
         text.emit("fence.acq_rel.sys");
         String control = text.wide("ld.param.u64", "[control]");
-        text.emit("st.relaxed.sys.global.u64 " + ExchangeBlock.field(control, ProgramStatus.DONE) + ", "
-                + own.state(ExchangeBlock.BASE));
+        text.emit("st.relaxed.sys.global.u64 " + ExchangeBlock.field(control, ProgramStatus.DONE) + ", " + own.base());
     }
 }

@@ -51,6 +51,7 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
     static final int SHARE_BYTES = 32;
     static final int PLACE_BYTES = 16;
     static final int FLAG_BYTES = 128;
+    /** Behind a flag, the handles of input and output of one call, and then those of the next one. */
     static final int HANDLES = 16;
     /** Number of the buffer whose offsets are addresses in the stage. */
     static final int STAGE = Kernel.Program.BUFFERS;
