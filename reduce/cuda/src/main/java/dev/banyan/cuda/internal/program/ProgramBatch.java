@@ -1,8 +1,8 @@
 package dev.banyan.cuda.internal.program;
 
-import dev.banyan.cuda.internal.memory.BufferAccess;
 import dev.banyan.reduce.backend.Executable;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -23,6 +23,8 @@ final class ProgramBatch {
         private final long[] outputs;
         private final LaunchPlan.Addresses addresses;
         private final List<Member> alone = List.of(this);
+        /** The end of each range of addresses that it touches, by its begin. */
+        private final Map<Long, Long> touched = new HashMap<>();
 
         /**
          * @param plan that carries it out
@@ -41,6 +43,10 @@ final class ProgramBatch {
             this.inputs = inputs;
             this.outputs = outputs;
             this.addresses = addresses;
+            plan.uses().forEach((use, bytes) -> {
+                long begin = use.address(inputs, outputs);
+                touched.merge(begin, begin + bytes, Math::max);
+            });
         }
 
         ProgramExecutable executable() {
@@ -79,12 +85,7 @@ final class ProgramBatch {
             return false;
         }
         members.add(member);
-        member.plan()
-                .uses()
-                .forEach((use, bytes) -> touched.merge(
-                        use.address(member.inputs(), member.outputs()),
-                        use.address(member.inputs(), member.outputs()) + bytes,
-                        Math::max));
+        touched.putAll(member.touched);
         return true;
     }
 
@@ -95,12 +96,11 @@ final class ProgramBatch {
                 && plan.kernel().equals(first.kernel())
                 && !plan.usesScratch()
                 && !first.usesScratch()
-                && plan.uses().entrySet().stream().noneMatch(entry -> isTouched(entry, member));
+                && member.touched.entrySet().stream().noneMatch(range -> isTouched(range.getKey(), range.getValue()));
     }
 
-    private boolean isTouched(Map.Entry<BufferAccess.Use, Long> entry, Member member) {
-        long begin = entry.getKey().address(member.inputs(), member.outputs());
-        Map.Entry<Long, Long> below = touched.lowerEntry(begin + entry.getValue());
+    private boolean isTouched(long begin, long end) {
+        Map.Entry<Long, Long> below = touched.lowerEntry(end);
         return below != null && below.getValue() > begin;
     }
 
