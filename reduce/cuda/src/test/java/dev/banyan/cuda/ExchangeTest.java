@@ -263,6 +263,22 @@ class ExchangeTest {
         }
     }
 
+    /** A block may begin a call before others have read the handles of the one before. */
+    @Test
+    void callsInJointMemoryThatStartTogetherHaveNoRace() {
+        together = true;
+        try (ExchangeGpus gpus = gpus(3, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
+            for (int seed = 1; seed <= 6; seed++) {
+                mixed = seed % 3 == 0;
+                emulator.tell("interleave " + seed);
+                comparison(new SplittableRandom(seed)).compareTogether(gpus.host(), gpus.cuda(), 400, 200, 300, 500);
+                emulator.tell("interleave 0");
+                assertThat(exchanges()).isEqualTo(3L * seed);
+                assertThat(emulator.count("races")).as("seed %d", seed).isZero();
+            }
+        }
+    }
+
     /** Blocks of all ranks of a GPU wait for each other, so that there are no more than run at once. */
     @Test
     void blocksOfAllRanksRunAtOnce() {

@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -41,6 +42,8 @@ final class JoinedGpuProgram {
 
     private static final Duration TIMEOUT = Duration.ofHours(1);
     private static final long[] SHORT = {1, 3, 257, 4099, 70_001};
+    /** Elements of 4 bytes of calls that are exchanges. */
+    private static final int[] LONGER = {17_000, 40_001, 16_500, 20_000};
     /** Programs take up to 64 KiB in lines; a word, an element or a byte more. */
     private static final long[] LONG = {16_388, 70_001, 65_537};
 
@@ -86,6 +89,7 @@ final class JoinedGpuProgram {
                 case "compare" ->
                     compare(ranked, config, joined, times, new HostComparison(new SplittableRandom(19)), SHORT);
                 case "exchange" -> exchange(ranked, config, joined, times, emulator);
+                case "batches" -> batches(joined, times, emulator);
                 case "multicast" -> multicast(ranked, config, joined, times, emulator);
                 case "allocate" -> allocate(joined, times, out);
                 case "exchanged-sum" ->
@@ -136,6 +140,41 @@ final class JoinedGpuProgram {
         compare(machine, config, joined, MIXED * step, comparison.mixed(), LONG);
         assertThat(emulator.count("races")).isZero();
         assertThat(emulator.problems()).isEmpty();
+    }
+
+    /**
+     * Sums up by calls that start together in one half of the processes and one by one in the other, by turns. At
+     * first, all make their plans, for which they meet.
+     */
+    private static void batches(Communicator joined, int rounds, CudaEmulator emulator) {
+        int ranks = joined.size();
+        for (int round = 0; round < rounds; round++) {
+            List<CollectiveCall> calls = new ArrayList<>();
+            for (int count : LONGER) {
+                List<MemorySegment> buffers = joined.allocateAll(4L * count);
+                for (int held = 0; held < buffers.size(); held++) {
+                    int[] values = new int[count];
+                    Arrays.fill(values, round + joined.firstRank() + held);
+                    joined.copyToDevice(buffers.get(held), MemorySegment.ofArray(values));
+                }
+                calls.add(CollectiveCall.allReduce(buffers, count, DataType.I32, ReduceOp.SUM));
+            }
+            if (round > 0 && (joined.firstRank() + round) % 2 == 0) {
+                joined.runAll(calls);
+            } else {
+                calls.forEach(joined::run);
+            }
+            int sum = ranks * round + ranks * (ranks - 1) / 2;
+            for (CollectiveCall call : calls) {
+                for (MemorySegment buffer : call.outputs()) {
+                    int[] values = new int[(int) call.count()];
+                    joined.copyToHost(buffer, MemorySegment.ofArray(values));
+                    assertThat(values).containsOnly(sum);
+                }
+            }
+        }
+        assertThat(exchanges(emulator)).isPositive();
+        assertThat(emulator.count("races")).isZero();
     }
 
     private static long exchanges(CudaEmulator emulator) {

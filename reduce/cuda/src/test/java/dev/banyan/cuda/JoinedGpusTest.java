@@ -187,12 +187,13 @@ class JoinedGpusTest {
                 new Case("compare", "0;1,2;3", "single-tree", 61),
                 new Case("compare", "0;1;2", "packing", 97),
                 new Case("exchange", "0;1,2;3", "one-shot", 151),
+                new Case("batches", "0;1;2", "packing", 4),
                 new Case("leave", "0;1;2", "star", LEAVE_AFTER));
         for (TestProcess process : three) {
-            assertThat(ends(process).subList(0, 3)).containsOnly("done");
+            assertThat(ends(process).subList(0, 4)).containsOnly("done");
         }
         for (TestProcess process : three.subList(1, 3)) {
-            assertThat(ends(process).get(3))
+            assertThat(ends(process).get(4))
                     .startsWith("failed: rank 0 (process " + three.get(0).pid() + ") has closed its communicator");
         }
     }
