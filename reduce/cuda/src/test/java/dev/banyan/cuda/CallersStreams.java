@@ -93,13 +93,13 @@ final class CallersStreams {
     }
 
     /**
-     * Runs a call between work in the streams that nothing orders between GPUs: the buffers get their bytes just
-     * before, and are copied and overwritten at once behind it.
+     * Runs calls that start together between work in the streams that nothing orders between GPUs: the buffers get
+     * their bytes just before, and are copied and overwritten at once behind them.
      *
      * @param buffers of each rank in turn
-     * @return copies of what the call left in the buffers
+     * @return copies of what the calls left in the buffers
      */
-    List<MemorySegment> run(Communicator communicator, CollectiveCall call, List<MemorySegment> buffers) {
+    List<MemorySegment> run(Communicator communicator, List<CollectiveCall> calls, List<MemorySegment> buffers) {
         int ranks = communicator.size();
         List<MemorySegment> sources = new ArrayList<>();
         List<MemorySegment> copies = new ArrayList<>();
@@ -112,13 +112,15 @@ final class CallersStreams {
             copies.add(communicator.allocate(b % ranks, host.byteSize()));
         }
         // A plan is made while copies go on.
-        communicator.run(call);
+        communicator.runAll(calls);
         for (MemorySegment buffer : buffers) {
             communicator.copyToDevice(buffer, MemorySegment.ofArray(new byte[(int) buffer.byteSize()]));
         }
         emulator.tell("pause");
         eachBuffer(buffers, ranks, (stream, b) -> copy(buffers.get(b), sources.get(b), stream));
-        CompletableFuture<Void> ended = communicator.enqueue(call, first(ranks));
+        CompletableFuture<Void> ended = calls.size() == 1
+                ? communicator.enqueue(calls.getFirst(), first(ranks))
+                : communicator.enqueueAll(calls, first(ranks));
         eachBuffer(buffers, ranks, (stream, b) -> copy(copies.get(b), buffers.get(b), stream));
         eachBuffer(
                 buffers,

@@ -298,6 +298,23 @@ class ExchangeTest {
                 .toList();
     }
 
+    /** Blocks without a part in the last call meet, too, before what follows in the callers' streams. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void callsThatStartTogetherInStreamsHaveNoRace(boolean isTogether) {
+        together = isTogether;
+        try (ExchangeGpus gpus = gpus(2, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
+            HostComparison comparison = comparison(new SplittableRandom(1)).in(gpus.streams(emulator));
+            for (int seed = 1; seed <= 2; seed++) {
+                emulator.tell("interleave " + seed);
+                comparison.compareTogether(gpus.host(), gpus.cuda(), 500, 5_000, 400);
+                emulator.tell("interleave 0");
+                assertThat(emulator.count("races")).as("seed %d", seed).isZero();
+            }
+            assertThat(exchanges()).isEqualTo(2 * 2 * 2L);
+        }
+    }
+
     @Test
     void callsThatStartTogetherAreOneLaunch() {
         try (ExchangeGpus gpus = gpus(4, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {

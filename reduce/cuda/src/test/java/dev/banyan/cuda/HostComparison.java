@@ -145,7 +145,7 @@ final class HostComparison {
             } else {
                 List<MemorySegment> buffers = new ArrayList<>(inputs);
                 buffers.addAll(outputs);
-                buffers = streams.run(cuda, called, buffers);
+                buffers = streams.run(cuda, List.of(called), buffers);
                 inputs = buffers.subList(0, inputs.size());
                 outputs = buffers.subList(inputs.size(), buffers.size());
             }
@@ -213,7 +213,15 @@ final class HostComparison {
                 }
             }
             host.runAll(sums(expected));
-            cuda.runAll(sums(got));
+            if (streams == null) {
+                cuda.runAll(sums(got));
+            } else {
+                List<MemorySegment> copies = streams.run(
+                        cuda, sums(got), got.stream().flatMap(List::stream).toList());
+                for (int call = 0; call < counts.length; call++) {
+                    got.set(call, copies.subList(call * host.size(), (call + 1) * host.size()));
+                }
+            }
             for (int call = 0; call < counts.length; call++) {
                 for (int rank = 0; rank < host.size(); rank++) {
                     String what = "sum of " + counts[call] + ", rank " + rank;
