@@ -33,7 +33,10 @@ import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.Charset;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +47,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -112,6 +116,7 @@ final class BanyanCommand extends Subcommand {
         HelpText.set(command, Objects.requireNonNullElse(System.getenv("COLUMNS"), ""), groups);
         command.setOut(out)
                 .setErr(err)
+                .setExecutionStrategy(BanyanCommand::executed)
                 .setParameterExceptionHandler(root::wrongUsage)
                 .setExecutionExceptionHandler(root::failed);
         Converters converters = new Converters(command);
@@ -172,6 +177,50 @@ final class BanyanCommand extends Subcommand {
         List<String> names = List.copyOf(spec().subcommands().keySet());
         throw wrong(
                 "which command? " + String.join(", ", names.subList(0, names.size() - 1)) + " or " + names.getLast());
+    }
+
+    /** Runs what was parsed, unless it would write over a file that it reads. */
+    private static int executed(ParseResult parsed) {
+        for (ParseResult each = parsed; each != null; each = each.subcommand()) {
+            for (OptionSpec option : each.matchedOptions()) {
+                Path written = written(option.getValue());
+                if (written != null) {
+                    checkNotRead(written, option, each);
+                }
+            }
+        }
+        return new CommandLine.RunLast().execute(parsed);
+    }
+
+    private static @Nullable Path written(@Nullable Object value) {
+        return switch (value) {
+            case OutputFile file -> file.path();
+            case PlotFile file -> file.path();
+            case ProbeCommand.Output output -> output.file().path();
+            case null, default -> null;
+        };
+    }
+
+    private static void checkNotRead(Path written, OptionSpec by, ParseResult parsed) {
+        for (OptionSpec option : parsed.matchedOptions()) {
+            for (String read : option.stringValues()) {
+                if (!option.equals(by) && isSameFile(written, read)) {
+                    throw new ParameterException(
+                            parsed.commandSpec().commandLine(),
+                            by.longestName() + " would write over " + written + ", which " + option.longestName()
+                                    + " names; name another file");
+                }
+            }
+        }
+    }
+
+    private static boolean isSameFile(Path written, String read) {
+        try {
+            return Files.exists(written) && Files.isSameFile(written, Path.of(read));
+        } catch (IOException | InvalidPathException e) {
+            // It is no file, or there is none.
+            return false;
+        }
     }
 
     private int wrongUsage(ParameterException error, String[] args) {

@@ -141,6 +141,12 @@ class CommandLineTest {
         study                                         | which of them? figures or scaling
         topo --machine topo.txt                       | no file is called 'topo.txt', nor a preset; check the name
         topo --unit miles --machine dgx-2             | miles
+        topo --unit gbs --machine dgx-2               | --unit, --gpu, --pcie-gen, --nvlink-gbs, --socket-gbs
+        topo --machine pom.xml --pcie-gen 0           | --pcie-gen is 0; give what the machine has, or leave it out
+        topo --machine pom.xml --socket-gbs 0         | --socket-gbs is 0; give what the machine has
+        topo --machine=                               | --machine is empty; name a preset or a file
+        page --machine pom.xml --output pom.xml       | --output would write over pom.xml, which --machine names
+        predict --profile pom.xml --trace pom.xml     | --trace would write over pom.xml, which --profile names
         topo --machine dgx-1v --devices 8             | no device 8
         topo --machine dgx-1v --devices 0,1,0         | device 0 is named twice
         topo --machine dgx-1v --devices 0-2,1         | device 1 is named twice

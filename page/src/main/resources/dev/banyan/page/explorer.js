@@ -220,7 +220,7 @@ function boundText(set) {
       ? html(
           "p",
           { class: "note", id: "beyond" },
-          `A schedule that uses more links or reduction in switches has a higher bound: ${set.beyond.join("; ")}.`,
+          `Schedules that use what is not counted here have a higher bound: ${set.beyond.join("; ")}.`,
         )
       : "",
     machine.assumed.length

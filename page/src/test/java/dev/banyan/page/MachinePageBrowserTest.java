@@ -61,7 +61,7 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#bound"))
                 .isEqualTo("Over NVLink alone: no schedule exceeds 85.714 GB/s of algbw (exactly 600/7).");
         assertThat(browser.text("#beyond"))
-                .matches("A schedule that uses more links or reduction in switches has a higher bound: [0-9.]+ GB/s"
+                .matches("Schedules that use what is not counted here have a higher bound: [0-9.]+ GB/s"
                         + " over all links, PCIe as well\\.");
         assertThat(browser.all("#assumed")).isEmpty();
         assertThat(browser.text("#why"))

@@ -2,6 +2,7 @@ package dev.banyan.cli.diagnose;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.banyan.cli.calibrate.SweepOptions;
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.config.Config;
@@ -79,7 +80,12 @@ public final class DiagnoseCommand extends ReportCommand {
                                 one, found.own().map(ChosenMachine::machine).orElse(null)))
                         .orElse(null),
                 found.compared().leftOut());
-        print(found.context(), report, () -> print(report));
+        List<String> assumed =
+                found.own().map(chosen -> chosen.machine().assumed()).orElse(List.of());
+        print(found.context(), report, () -> {
+            Assumptions.line(assumed).ifPresent(line -> out().println("# " + line));
+            print(report);
+        });
     }
 
     private void print(Report report) {

@@ -2,6 +2,7 @@ package dev.banyan.cli.export;
 
 import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.VariantOptions;
+import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.Subcommand;
 import dev.banyan.cli.output.TerminalText;
@@ -151,7 +152,12 @@ public final class ExportCommand extends Subcommand {
                 "--for mscclpp needs either --folder for a set of plans, or --algorithm for one");
         require(folder == null || output == null, "--folder and --output exclude each other");
         ChosenMachine chosen = machine.choose(2);
-        remarkAside(chosen.remark(), chosen.machine().warnings());
+        remarkAside(
+                chosen.remark(),
+                Stream.concat(
+                                chosen.machine().warnings().stream(),
+                                Assumptions.line(chosen.machine().assumed()).stream())
+                        .toList());
         if (target == Target.mscclpp) {
             plans(chosen);
             return;

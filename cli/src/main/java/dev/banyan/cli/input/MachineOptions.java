@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -54,7 +55,7 @@ public final class MachineOptions extends OptionGroup {
             names = "--unit",
             paramLabel = "weights|gbs",
             description = "What an n x n matrix holds: the classic weights 0 to 3, or GB/s one way (default: weights).")
-    private Unit unit = Unit.weights;
+    private @Nullable Unit unit;
 
     @Option(
             names = "--gpu",
@@ -65,19 +66,19 @@ public final class MachineOptions extends OptionGroup {
     private String model = "";
 
     @Option(names = "--pcie-gen", paramLabel = "3..7", description = "Generation of PCIe where a file leaves it open.")
-    private int pcieGeneration;
+    private @Nullable Integer pcieGeneration;
 
     @Option(
             names = "--nvlink-gbs",
             paramLabel = "GBS",
             description = "One NVLink or xGMI link one way in GB/s where a file leaves it open, e.g. 50 for B200.")
-    private double nvlinkGbs;
+    private @Nullable Double nvlinkGbs;
 
     @Option(
             names = "--socket-gbs",
             paramLabel = "GBS",
             description = "Between two CPU sockets one way in GB/s where a file leaves it open.")
-    private double socketGbs;
+    private @Nullable Double socketGbs;
 
     @Option(
             names = "--peer-access",
@@ -236,26 +237,34 @@ public final class MachineOptions extends OptionGroup {
     private ChosenMachine whole(int least) {
         StatedSpeeds stated = stated();
         Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
-        if (!stated.equals(StatedSpeeds.NONE) && (machine == null || preset.isPresent())) {
-            throw wrong("--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
+        if ((unit != null || !stated.equals(StatedSpeeds.NONE)) && (machine == null || preset.isPresent())) {
+            throw wrong("--unit, --gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
                     + (machine == null ? "name one by --machine" : "the preset " + machine + " knows its speeds"));
         }
         if (machine == null) {
             return here(least);
         }
-        MachineReader reader = new MachineReader(unit.entries, stated);
+        MachineReader reader = new MachineReader(Objects.requireNonNullElse(unit, Unit.weights).entries, stated);
         if (isStandardInput()) {
             return ChosenMachine.whole(reader.read("stdin", System.in), null);
         }
         return ChosenMachine.whole(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
     }
 
+    /** Returns what an option states; 0 where it states nothing. */
+    private double given(String option, @Nullable Number stated) {
+        require(
+                stated == null || stated.doubleValue() != 0,
+                option + " is 0; give what the machine has, or leave it out");
+        return stated == null ? 0 : stated.doubleValue();
+    }
+
     private StatedSpeeds stated() {
         try {
             return new StatedSpeeds(
-                    pcieGeneration,
-                    nvlinkGbs,
-                    socketGbs,
+                    (int) given("--pcie-gen", pcieGeneration),
+                    given("--nvlink-gbs", nvlinkGbs),
+                    given("--socket-gbs", socketGbs),
                     model,
                     peerAccess == null ? PeerAccess.BY_MODEL : peerAccess.stated);
         } catch (IllegalArgumentException e) {
@@ -281,6 +290,7 @@ public final class MachineOptions extends OptionGroup {
     }
 
     private Path file(String name) {
+        require(!name.isBlank(), "--machine is empty; name a preset or a file");
         try {
             Path path = Path.of(name);
             if (Files.exists(path)) {

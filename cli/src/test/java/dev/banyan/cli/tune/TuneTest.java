@@ -203,7 +203,7 @@ class TuneTest {
 
     private static TimeRange ofNccl(Machine machine, long bytes) {
         SimulatedNccl nccl = SimulatedNccl.compared(machine, Profiles.of(machine));
-        return nccl.range(nccl.time(Collective.ALL_REDUCE, bytes), bytes).orElse(UNKNOWN);
+        return nccl.range(Collective.ALL_REDUCE, bytes).orElse(UNKNOWN);
     }
 
     private static TimeRange range(RangedCosts costs, Planner planner, AlgorithmConfig choice, long bytes) {

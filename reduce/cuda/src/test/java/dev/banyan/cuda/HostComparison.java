@@ -181,8 +181,8 @@ final class HostComparison {
     }
 
     /**
-     * Runs sums of floats in place, which start together. Of calls in memory of others or in that of all ranks and of
-     * one, each second one is not.
+     * Runs sums of floats in place, which start together. In memory of others, each second call has buffers of the
+     * communicator; in mixed memory, each second one has those that all ranks allocate together.
      *
      * @param counts the number of elements of each
      */

@@ -43,7 +43,7 @@ final class JoinedGpuProgram {
     private static final Duration TIMEOUT = Duration.ofHours(1);
     private static final long[] SHORT = {1, 3, 257, 4099, 70_001};
     /** Elements of 4 bytes of calls that are exchanges. */
-    private static final int[] LONGER = {17_000, 40_001, 16_500, 20_000};
+    private static final int[] LONGER = {40_000, 16_400, 40_001, 20_000};
     /** Programs take up to 64 KiB in lines; a word, an element or a byte more. */
     private static final long[] LONG = {16_388, 70_001, 65_537};
 
@@ -143,8 +143,8 @@ final class JoinedGpuProgram {
     }
 
     /**
-     * Sums up by calls that start together in one half of the processes and one by one in the other, by turns. At
-     * first, all make their plans, for which they meet.
+     * Sums up by calls that start together in some processes and one by one in others, by turns. At first, all make
+     * their plans, for which they meet.
      */
     private static void batches(Communicator joined, int rounds, CudaEmulator emulator) {
         int ranks = joined.size();

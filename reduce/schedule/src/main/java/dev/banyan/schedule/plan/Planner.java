@@ -63,9 +63,9 @@ public final class Planner {
                     0,
                     DEFAULT_TREE_ARRAY_BOUND,
                     "Makes BANYAN_ALGORITHM=auto take many trees for arrays of more elements than this, and one tree"
-                            + " for others; without it auto is free, but for " + DEFAULT_TREE_ARRAY_BOUND
-                            + " if it has no model of the machine.")
-            .withDefaultText("none");
+                            + " for others.")
+            .withDefaultText("none for auto, unless it has no model of the machine; then, and for stores of type tree, "
+                    + DEFAULT_TREE_ARRAY_BOUND);
     /** The greatest length of a chunk in bytes; {@link Long#MAX_VALUE} leaves the cutting to the backend. */
     public static final Setting<Long> CHUNK_BYTES = Setting.bytesOr(
             "auto",

@@ -12,6 +12,8 @@ import java.util.Objects;
  * @param driver version of what drives them, e.g. {@code CUDA 12.4}; empty if there is none
  */
 public record Platform(String backend, Execution execution, String device, String driver) {
+    private static final String SIMULATOR = "sim";
+
     public Platform {
         Objects.requireNonNull(backend, "backend");
         Objects.requireNonNull(execution, "execution");
@@ -30,6 +32,10 @@ public record Platform(String backend, Execution execution, String device, Strin
 
     /** Returns the simulator, which predicts how GPUs would execute schedules. */
     public static Platform simulated(Execution execution) {
-        return new Platform("sim", execution, "", "");
+        return new Platform(SIMULATOR, execution, "", "");
+    }
+
+    boolean isSimulated() {
+        return backend.equals(SIMULATOR);
     }
 }

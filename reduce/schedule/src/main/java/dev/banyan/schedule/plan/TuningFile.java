@@ -158,7 +158,8 @@ public record TuningFile(List<Tuning> sections) {
                         .map(nearest -> " is not used here: its section of " + nearest.machine() + " is for "
                                 + nearest.differences(wanted).getFirst())
                         .orElse(" is not used here: it has no section")
-                + "; run banyan tune --backend " + platform.backend() + " to add one";
+                + "; run banyan tune " + (platform.isSimulated() ? "--predict" : "--backend " + platform.backend())
+                + " to add one";
     }
 
     /** Returns the same file with a section; the rules of one of the same platform and links are kept beside. */

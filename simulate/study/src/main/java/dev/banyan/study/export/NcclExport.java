@@ -106,9 +106,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     private List<String> gain(@Nullable Double assumed) {
         if (!NcclSearch.matters(channels)) {
-            return List.of(
-                    "No gain is to be expected: NCCL's own search probably finds rings as fast, since these do not"
-                            + " cross between sockets; the file fixes their number and order");
+            return List.of("No gain is to be expected: NCCL's own search probably finds rings as fast, since these take"
+                    + " no link between CPU sockets; the file fixes their number and order");
         }
         double busbw = channels.channelGbs() * channels.orders().size();
         List<NcclSearch> searches = (assumed == null ? SOCKETS : List.of(assumed))

@@ -115,7 +115,8 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
     }
 
     /**
-     * Returns the times that a call could take by the worst error of its class, as far as that is known.
+     * Returns the times that a call could take by the worst error of its class, as far as that is known. None is
+     * shorter than what the links need, unless the simulated one is.
      *
      * @param us simulated time in us
      * @param bytes size of the call

@@ -27,6 +27,17 @@ final class ProgramCalls {
         return "[" + ProgramRegisters.CALL + "+" + offset + "]";
     }
 
+    /** Lets the workers wait for the record of a call of a batch, or for the buffers of the only call of a launch. */
+    void await(boolean isOfBatch) {
+        String other = text.label("other_call");
+        text.scope(() -> {
+            String single = text.emit(PREDICATE, "setp.eq.u64", registers.call, 0);
+            text.emit((isOfBatch ? "@" : "@!") + single + " bra " + other);
+        });
+        text.emit("bar.sync 0");
+        text.place(other);
+    }
+
     /** Finds the records of this block in the table of a call, which may have fewer blocks than the grid. */
     void begin() {
         text.scope(() -> {
@@ -105,5 +116,6 @@ final class ProgramCalls {
             });
         }
         text.place(kept);
+        text.emit("bar.warp.sync 0xffffffff");
     }
 }

@@ -64,7 +64,7 @@ final class ExchangeBlock {
         return table;
     }
 
-    /** Returns a register with the phase, 0 before the block has met the others. */
+    /** Returns a register with the phase, 0 before the block has met the others for a call, of one process for any. */
     String phase() {
         return phase;
     }
@@ -115,8 +115,9 @@ final class ExchangeBlock {
     }
 
     /**
-     * Returns the address of the handles that come with a flag. Calls take two places by turns: a rank sends those of
-     * the next call when all have begun this one, but may not have read its handles.
+     * Returns the address of the handles that come with a flag. The calls of a block take two places by turns: a rank
+     * sends those of the next call when all have begun this one, but may not have read its handles. Before a block
+     * leaves a call out, all have read them.
      */
     String handles(String flag) {
         String turn = text.wide("shl.b64", text.wide("and.b64", base(), ExchangePlan.VALUES_APART), 3);

@@ -41,8 +41,8 @@ public final class ExchangePlanner {
     private static final Logger LOG = LoggerFactory.getLogger(ExchangePlanner.class);
     /** A block takes so many bytes of a rank's shares at least. */
     private static final long LEAST_OF_A_BLOCK = (long) ExchangeTable.WORD_BYTES * ExchangeKernel.MOST_THREADS;
-    /** A block has so many threads at least, of which each meets another rank or copies the address of a buffer. */
-    private static final int LEAST_THREADS = 64;
+    /** A block has so many threads at least, whole warps that keep the record of a call. */
+    private static final int LEAST_THREADS = Math.ceilDiv(ExchangeRecord.WORDS, 32) * 32;
     /** The stage of a block is as long as so many slices of device programs, i.e. 512 KiB. */
     private static final int SLICES_OF_A_STAGE = 8;
 

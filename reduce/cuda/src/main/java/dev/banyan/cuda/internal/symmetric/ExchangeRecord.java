@@ -12,7 +12,8 @@ import dev.banyan.cuda.internal.ptx.PtxText;
  * for the next one when it begins a call.
  */
 final class ExchangeRecord {
-    private static final int WORDS = ProgramCall.BYTES / 8;
+    /** So many threads keep a word each. */
+    static final int WORDS = ProgramCall.BYTES / 8;
 
     private final PtxText text;
     private final ExchangeBlock own;
@@ -56,6 +57,7 @@ final class ExchangeRecord {
             keep(ProgramCall.BUFFERS + 8 * buffer, "buffer" + buffer);
         }
         text.place(kept);
+        text.emit("bar.warp.sync 0xffffffff");
     }
 
     private void keep(int offset, String parameter) {
