@@ -263,24 +263,6 @@ class ExchangeTest {
         }
     }
 
-    /** A block may begin a call before others have read the handles of the one before. */
-    @Test
-    void callsInJointMemoryThatStartTogetherHaveNoRace() {
-        together = true;
-        try (ExchangeGpus gpus = gpus(3, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
-            for (int seed = 1; seed <= 6; seed++) {
-                mixed = seed % 3 == 0;
-                emulator.tell("interleave " + seed);
-                // Some blocks have no part in the second call, or none but in the first.
-                int[] counts = seed % 2 == 0 ? new int[] {400, 200, 300, 500} : new int[] {6_500, 400, 6_600, 300};
-                comparison(new SplittableRandom(seed)).compareTogether(gpus.host(), gpus.cuda(), counts);
-                emulator.tell("interleave 0");
-                assertThat(exchanges()).isEqualTo(3L * seed);
-                assertThat(emulator.count("races")).as("seed %d", seed).isZero();
-            }
-        }
-    }
-
     /** Blocks of all ranks of a GPU wait for each other, so that there are no more than run at once. */
     @Test
     void blocksOfAllRanksRunAtOnce() {
@@ -301,10 +283,8 @@ class ExchangeTest {
     }
 
     /** Blocks without a part in the last call meet, too, before what follows in the callers' streams. */
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void callsThatStartTogetherInStreamsHaveNoRace(boolean isTogether) {
-        together = isTogether;
+    @Test
+    void callsThatStartTogetherInStreamsHaveNoRace() {
         try (ExchangeGpus gpus = gpus(2, AlgorithmChoice.PACKING, ExchangeGpus.SIZES)) {
             HostComparison comparison = comparison(new SplittableRandom(1)).in(gpus.streams(emulator));
             for (int seed = 1; seed <= 2; seed++) {

@@ -182,7 +182,7 @@ final class HostComparison {
 
     /**
      * Runs sums of floats in place, which start together. In memory of others, each second call has buffers of the
-     * communicator; in mixed memory, each second one has those that all ranks allocate together.
+     * communicator.
      *
      * @param counts the number of elements of each
      */
@@ -193,22 +193,15 @@ final class HostComparison {
             for (int count : counts) {
                 expected.add(new ArrayList<>());
                 got.add(new ArrayList<>());
-                boolean isEven = got.size() % 2 == 0;
-                long apart = 2L * Long.BYTES;
-                List<MemorySegment> all = placement.isTogether() && (placement != Placement.MIXED || isEven)
-                        ? cuda.allocateAll(4L * count + apart * host.size())
-                        : List.of();
                 for (int rank = 0; rank < host.size(); rank++) {
                     MemorySegment input = arena.allocate(4L * count, 64);
                     random(input, DataType.F32, ReduceOp.SUM);
                     expected.getLast().add(input);
                     got.getLast()
                             .add(
-                                    !all.isEmpty()
-                                            ? all.get(rank).asSlice(apart * rank, 4L * count)
-                                            : isEven
-                                                    ? cuda.allocate(rank, 4L * count)
-                                                    : allocate(cuda, rank, 4L * count, arena));
+                                    got.size() % 2 == 0
+                                            ? cuda.allocate(rank, 4L * count)
+                                            : allocate(cuda, rank, 4L * count, arena));
                     cuda.copyToDevice(got.getLast().getLast(), input);
                 }
             }

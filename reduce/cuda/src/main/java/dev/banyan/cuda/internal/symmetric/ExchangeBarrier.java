@@ -70,11 +70,11 @@ final class ExchangeBarrier {
     private void sendHandles(String rank, String posted) {
         String sends = text.test("setp.ne.u64", text.wide("ld.global.u64", own.field(ExchangeTable.JOINT)), 0);
         String buffer = own.buffer(rank);
-        String handles = own.handles(posted);
         for (int side = 0; side < 2; side++) {
             String handle =
                     text.wide("ld.shared.u64", ExchangeBlock.field(buffer, 8 * Kernel.Program.MOST_RANKS * side));
-            text.emit("@" + sends + " st.global.u64 " + ExchangeBlock.field(handles, 8 * side) + ", " + handle);
+            text.emit("@" + sends + " st.global.u64 " + ExchangeBlock.field(posted, ExchangeTable.HANDLES + 8 * side)
+                    + ", " + handle);
         }
     }
 

@@ -64,7 +64,7 @@ final class ExchangeBlock {
         return table;
     }
 
-    /** Returns a register with the phase, 0 before the block has met the others for a call, of one process for any. */
+    /** Returns a register with the phase, 0 before the block has met the others. */
     String phase() {
         return phase;
     }
@@ -112,16 +112,6 @@ final class ExchangeBlock {
     /** Returns where a word of the record of the call is. */
     String word(String index) {
         return text.word("mad.lo.u32", index, 8, text.word("mov.u32", RECORD));
-    }
-
-    /**
-     * Returns the address of the handles that come with a flag. The calls of a block take two places by turns: a rank
-     * sends those of the next call when all have begun this one, but may not have read its handles. Before a block
-     * leaves a call out, all have read them.
-     */
-    String handles(String flag) {
-        String turn = text.wide("shl.b64", text.wide("and.b64", base(), ExchangePlan.VALUES_APART), 3);
-        return text.wide("add.u64", text.wide("add.u64", flag, ExchangeTable.HANDLES), turn);
     }
 
     /** Returns the address of the flag of this block that a sender writes. */

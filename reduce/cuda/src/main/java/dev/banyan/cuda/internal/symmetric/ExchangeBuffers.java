@@ -45,12 +45,11 @@ final class ExchangeBuffers {
                 text.test("setp.ge.u32", thread, text.word("ld.global.u32", own.field(ExchangeTable.RANKS))), others);
         String flag = own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), thread);
         String buffer = own.buffer(thread);
-        String handles = own.handles(flag);
         if (multicasts) {
-            compareHandles(handles, elsewhere);
+            compareHandles(flag, elsewhere);
         }
         for (int side = 0; side < 2; side++) {
-            String handle = text.wide("ld.global.u64", ExchangeBlock.field(handles, 8 * side));
+            String handle = text.wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
             String isForeign = text.test("setp.lt.s64", handle, 0);
             text.emit("or.pred " + foreign + ", " + foreign + ", " + isForeign);
             String piece = text.wide("shr.u64", handle, JointMemory.OFFSET_BITS);
@@ -74,17 +73,17 @@ final class ExchangeBuffers {
     }
 
     /** Finds out whether the buffers of a rank lie elsewhere than this one's, or have no multicast address. */
-    private void compareHandles(String handles, String elsewhere) {
+    private void compareHandles(String flag, String elsewhere) {
         String rank = text.word("ld.global.u32", own.field(ExchangeTable.RANK));
-        String ownHandles = own.handles(own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), rank));
+        String ownFlag = own.flag(text.wide("ld.global.u64", own.field(ExchangeTable.OWN_FLAGS)), rank);
         String distance = text.wide("sub.u64", text.wide("cvt.u64.u32", thread), text.wide("cvt.u64.u32", rank));
         String pieces = text.wide("shl.b64", distance, JointMemory.OFFSET_BITS);
         String address = own.buffer(text.word("ld.global.u32", own.field(ExchangeTable.RANKS)));
         List<String> all = new ArrayList<>();
         for (int side = 0; side < 2; side++) {
             all.add(text.wide("ld.shared.u64", ExchangeBlock.field(address, 8 * Kernel.Program.MOST_RANKS * side)));
-            String theirs = text.wide("ld.global.u64", ExchangeBlock.field(handles, 8 * side));
-            String ours = text.wide("ld.global.u64", ExchangeBlock.field(ownHandles, 8 * side));
+            String theirs = text.wide("ld.global.u64", ExchangeBlock.field(flag, ExchangeTable.HANDLES + 8 * side));
+            String ours = text.wide("ld.global.u64", ExchangeBlock.field(ownFlag, ExchangeTable.HANDLES + 8 * side));
             String differs = text.test("setp.ne.u64", theirs, text.wide("add.u64", ours, pieces));
             String matters = text.test("setp.ne.u64", all.getLast(), 0);
             text.emit("or.pred " + elsewhere + ", " + elsewhere + ", " + text.test("and.pred", differs, matters));

@@ -37,9 +37,6 @@ record ExchangePlan(
         long barriers,
         boolean takesAny)
         implements LaunchPlan {
-    /** Bases of calls behind one another differ in this bit, by which their handles have two places. */
-    static final int VALUES_APART = 2;
-
     /**
      * {@inheritDoc} Unless it takes any, all buffers must be open to all devices, and in the same places if the switch
      * takes part.
@@ -94,10 +91,10 @@ record ExchangePlan(
         return handles;
     }
 
-    /** {@inheritDoc} One for each barrier at least, in such a number that {@link #VALUES_APART} holds. */
+    /** {@inheritDoc} One for each barrier. */
     @Override
     public long values() {
-        return barriers + Math.floorMod(VALUES_APART - barriers, 2 * VALUES_APART);
+        return barriers;
     }
 
     @Override

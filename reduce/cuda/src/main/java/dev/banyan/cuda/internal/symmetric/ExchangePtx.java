@@ -13,8 +13,7 @@ import java.util.function.Consumer;
 
 /**
  * Writes the kernel of an {@linkplain ExchangeTable exchange}. Each block meets the blocks of its number on all ranks
- * before the first load, as other work may still write the buffers, and behind the last store. Of several calls in a
- * launch, blocks of one process do so once for all, those of several processes before each and behind the last.
+ * before the first load of a launch, as other work may still write the buffers, and behind the last store.
  * Through the stage, it meets them behind each slice's copy to the stage, when all have also copied the results
  * before out, and behind the stores between stages. Weak loads and stores in between are ordered by these barriers.
  */
@@ -74,7 +73,7 @@ final class ExchangePtx {
         text.emit("bar.sync 0");
         text.scope(() -> record.fetch(text.word("add.u32", index, 1)));
         text.scope(this::begin);
-        text.scope(() -> leaveOut(over));
+        text.branchIf(text.test("setp.ge.u32", block, text.word("ld.global.u32", "[" + table + "]")), over);
         text.scope(() -> own.setState(ExchangeBlock.AWAITED, own.base()));
         text.scope(this::meetBefore);
         text.scope(buffers::find);
@@ -103,31 +102,13 @@ final class ExchangePtx {
     }
 
     /**
-     * Goes on with the next call if the block has no part in this one. Of several processes, it meets the others behind
-     * what it did before, since its next handles may take the place of its last ones.
-     */
-    private void leaveOut(String over) {
-        String takesPart = text.label("takes_part");
-        String blocks = text.word("ld.global.u32", "[" + table + "]");
-        text.branchIf(text.test("setp.lt.u32", block, blocks), takesPart);
-        text.branchIf(text.test("setp.eq.u64", text.wide("ld.global.u64", own.field(ExchangeTable.JOINT)), 0), over);
-        meetBehindLast();
-        text.emit("mov.u32 " + phase + ", 0");
-        text.emit("bra " + over);
-        text.place(takesPart);
-    }
-
-    /**
-     * Meets the others before a call. Behind the first call of a launch, blocks of one process need not meet: no two
-     * calls touch a buffer together, nobody leaves before all are done, and calls through the stage meet inside. Those
-     * of several processes need handles.
+     * Meets the others before the first call of a launch. Before others it need not: no two calls touch a buffer
+     * together, nobody leaves before all are done, and calls through the stage meet inside. Launches of several
+     * processes have one call.
      */
     private void meetBefore() {
         String met = text.label("met");
-        String again = text.test("setp.ne.u32", phase, 0);
-        String alone = text.test("setp.eq.u64", text.wide("ld.global.u64", own.field(ExchangeTable.JOINT)), 0);
-        text.branchIf(text.test("and.pred", again, alone), met);
-        text.emit("mov.u32 " + phase + ", 0");
+        text.branchIf(text.test("setp.ne.u32", phase, 0), met);
         barrier.meet(true);
         text.place(met);
     }
@@ -158,7 +139,7 @@ final class ExchangePtx {
 
     /**
      * Carries out the shares, in phases for each slice if they go through the stage. A block whose first slice is empty
-     * meets the others, too: else these could read the handles of a later call in place of this one's.
+     * meets the others, too: else these could read the handles of its next call in place of this one's.
      */
     private void carryOut(String over) {
         String nextPhase = text.label("phase");

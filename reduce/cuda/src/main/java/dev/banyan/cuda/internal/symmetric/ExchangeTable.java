@@ -24,11 +24,10 @@ import java.util.List;
  * sender, which alone writes it, 8 bytes at a multiple of {@link #FLAG_BYTES}.
  *
  * <p>Where other processes hold ranks, the kernel gets the handles of its ranks' buffers. Each rank sends those of its
- * input and its output to all with the first flag of a call, in one of two places behind it, and finds the addresses
- * of others' buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}. All ranks see the same
- * handles. If these differ by the rank's number alone, the switch takes part, else it does not. In place of a handle
- * a rank sends the address of a buffer that other processes do not map, with a bit set. Then the data of all goes
- * through the stage.
+ * input and its output to all with its first flag, {@link #HANDLES} bytes behind it, and finds the addresses of others'
+ * buffers in the table of {@link dev.banyan.cuda.internal.memory.JointMemory}. All ranks see the same handles. If these
+ * differ by the rank's number alone, the switch takes part, else it does not. In place of a handle a rank sends the
+ * address of a buffer that other processes do not map, with a bit set. Then the data of all goes through the stage.
  *
  * @param flags address of each rank's flags
  * @param joint address of the table for handles, or 0 if the kernel gets the addresses of all buffers
@@ -52,7 +51,6 @@ record ExchangeTable(int blocks, int rank, List<Long> flags, List<Share> shares,
     static final int SHARE_BYTES = 32;
     static final int PLACE_BYTES = 16;
     static final int FLAG_BYTES = 128;
-    /** Behind a flag, the handles of input and output of one call, and then those of the next one. */
     static final int HANDLES = 16;
     /** Number of the buffer whose offsets are addresses in the stage. */
     static final int STAGE = Kernel.Program.BUFFERS;
