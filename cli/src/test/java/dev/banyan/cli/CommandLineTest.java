@@ -146,7 +146,6 @@ class CommandLineTest {
         topo --machine pom.xml --socket-gbs 0         | --socket-gbs is 0; give what the machine has
         topo --machine=                               | --machine is empty; name a preset or a file
         page --machine pom.xml --output pom.xml       | --output would write over pom.xml, which --machine names
-        predict --profile pom.xml --trace pom.xml     | --trace would write over pom.xml, which --profile names
         topo --machine dgx-1v --devices 8             | no device 8
         topo --machine dgx-1v --devices 0,1,0         | device 0 is named twice
         topo --machine dgx-1v --devices 0-2,1         | device 1 is named twice
