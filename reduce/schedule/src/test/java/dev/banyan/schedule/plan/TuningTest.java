@@ -120,5 +120,7 @@ class TuningTest {
         assertThat(file.objection(newer, machine))
                 .isEqualTo(" is not used here: its section of p3.8xlarge is for driver CUDA 12.4, not CUDA 13.0; run"
                         + " banyan tune --backend cuda to add one");
+        assertThat(file.objection(Platform.simulated(Execution.PROGRAMS), machine))
+                .endsWith("; run banyan tune --predict to add one");
     }
 }

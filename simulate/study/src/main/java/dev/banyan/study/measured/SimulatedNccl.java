@@ -86,7 +86,7 @@ public final class SimulatedNccl {
     public PredictedCall call(Collective collective, long bytes) {
         NcclRings.Timing timing = time(collective, bytes);
         return new PredictedCall(
-                timing.us(), choice(timing), range(collective, bytes).orElse(null));
+                timing.us(), choice(timing), range(timing, collective, bytes).orElse(null));
     }
 
     /**
@@ -95,7 +95,11 @@ public final class SimulatedNccl {
      * @param bytes its size as nccl-tests print it
      */
     public Optional<TimeRange> range(Collective collective, long bytes) {
-        return NcclErrors.range(profile, time(collective, bytes).us(), bytes, rings.leastUs(collective, bytes));
+        return range(time(collective, bytes), collective, bytes);
+    }
+
+    private Optional<TimeRange> range(NcclRings.Timing timing, Collective collective, long bytes) {
+        return NcclErrors.range(profile, timing.us(), bytes, rings.leastUs(collective, bytes));
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */

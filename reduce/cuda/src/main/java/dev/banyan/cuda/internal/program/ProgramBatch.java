@@ -85,7 +85,7 @@ final class ProgramBatch {
             return false;
         }
         members.add(member);
-        touched.putAll(member.touched);
+        member.touched.forEach((begin, end) -> touched.merge(begin, end, Math::max));
         return true;
     }
 

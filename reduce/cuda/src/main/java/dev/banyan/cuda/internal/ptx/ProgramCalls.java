@@ -27,13 +27,20 @@ final class ProgramCalls {
         return "[" + ProgramRegisters.CALL + "+" + offset + "]";
     }
 
-    /** Lets the workers wait for the record of a call of a batch, or for the buffers of the only call of a launch. */
-    void await(boolean isOfBatch) {
+    /** Lets the workers wait for the record of a call of a batch, before they begin it. */
+    void awaitRecord() {
+        await("setp.eq.u64");
+    }
+
+    /** Lets the workers wait for the buffers of the only call of a launch, while they begin it. */
+    void awaitBuffers() {
+        await("setp.ne.u64");
+    }
+
+    /** @param isOther whether the address of the record, compared with 0, is that of another kind of call */
+    private void await(String isOther) {
         String other = text.label("other_call");
-        text.scope(() -> {
-            String single = text.emit(PREDICATE, "setp.eq.u64", registers.call, 0);
-            text.emit((isOfBatch ? "@" : "@!") + single + " bra " + other);
-        });
+        text.scope(() -> text.branchIf(text.test(isOther, registers.call, 0), other));
         text.emit("bar.sync 0");
         text.place(other);
     }

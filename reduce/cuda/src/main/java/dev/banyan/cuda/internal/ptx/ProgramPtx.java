@@ -61,10 +61,10 @@ final class ProgramPtx {
         String call = text.label("call");
         String callEnd = text.label("call_end");
         text.place(call);
-        calls.await(true);
+        calls.awaitRecord();
         calls.begin();
         String next = text.emit(LONG, "ld.global.u64", "[" + registers.head + "+" + ProgramTable.HEAD_BYTES + "]");
-        calls.await(false);
+        calls.awaitBuffers();
         String loop = text.label("loop");
         String isRead = text.label("is_read");
         text.place(loop);

@@ -177,8 +177,8 @@ final class ExchangePtx {
     }
 
     /**
-     * Finds the table of a call. The blocks of a GPU take its ranks by turns, so that a block has
-     * the same part in all calls of a launch, and alone writes its flags, however many blocks each call has.
+     * Finds the table of a call. The blocks of a GPU take its ranks by turns, so that a block has the same part in all
+     * calls of a launch, and alone writes its flags, however many blocks each call has.
      */
     private void begin() {
         text.emit("ld.shared.u64 " + table + ", " + own.record(ProgramCall.TABLE));
