@@ -158,6 +158,7 @@ class CommandLineTest {
         trees --machine dgx-1v --root -1              | --root is -1
         trees --machine dgx-1v --penalty 0            | --penalty is 0.0
         trees --machine dgx-1v --penalty NaN          | --penalty is NaN
+        trees --machine dgx-1v --penalty x            | '''x'' is not a number'
         trees --machine dgx-1v --trees kernigan       | did you mean kernighan-lin
         trees --machine dgx-1v --trees best           | known: kernighan-lin, exact, exhaustive, shallow
         trees --machine dgx-1v -a best                | known: single-tree, multi-tree, packing, ring, star
@@ -179,7 +180,7 @@ class CommandLineTest {
         trees --relays 3 --devices 0-2                | go with --algorithm packing
         trees -a packing --collective all_to_all      | known: all_reduce
         trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
-        trees -a packing --max-trees many             | many
+        trees -a packing --max-trees many             | '''many'' is not a whole number'
         trees -a packing --penalty 0.5                | --penalty goes with
         trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
         trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce

@@ -169,7 +169,7 @@ class OneNumberTest {
                 Profiles.of(machine),
                 CudaBackendProvider.execution(config));
         int[] parts = new int[1];
-        PageModel page = study.run("", List.of(), List.of(), () -> parts[0]++);
+        PageModel page = study.run("", "", List.of(), List.of(), () -> parts[0]++);
         assertThat(parts[0]).as("parts of progress").isEqualTo(study.parts(0));
         return page;
     }

@@ -3,7 +3,7 @@
 import { byId, html, svg } from "./dom.js";
 import { count, fraction, gbs, percent } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
-import { depthOf, depthsOf, kindOf, loadsOf, machine, model, nameOf, pathsBetween, setOf, shareOf } from "./model.js";
+import { commandOf, depthOf, depthsOf, kindOf, loadsOf, machine, model, nameOf, pathsBetween, setOf, shareOf } from "./model.js";
 import { dashesOf, linkText, MachineView, strokeWidth } from "./drawing.js";
 
 const LOAD = "load";
@@ -201,7 +201,7 @@ function boundText(set) {
               "For this one: ",
         devices.length < 2
           ? ""
-          : html("code", {}, `banyan compare --machine ${machine.name} --devices ${devices.join()}`),
+          : html("code", {}, commandOf("compare", devices.map((device) => model.devices[device] ?? device))),
       ),
     ];
   }

@@ -8,7 +8,7 @@ import { startCurves } from "./curves.js";
 import { startPlayer } from "./player.js";
 import { startSteps } from "./steps.js";
 import { startTables } from "./tables.js";
-import { machine, model, whole } from "./model.js";
+import { commandOf, machine, model, whole } from "./model.js";
 
 startTheme();
 const packing = whole.ways[0];
@@ -38,7 +38,7 @@ byId("about").replaceChildren(
       ? "NCCL's own rings are as good as any on this machine" +
           (reduces ? ", and it sums in the switches. MSCCL++ takes schedules, which do not: " : ". MSCCL++ takes schedules for it: ")
       : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
-    html("code", {}, `banyan export --for ${target} --machine ${machine.name}`),
+    html("code", {}, commandOf(`export --for ${target}`, model.devices)),
   ),
 );
 startExplorer();

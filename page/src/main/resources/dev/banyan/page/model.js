@@ -23,6 +23,11 @@ function pathTable(paths) {
 const usualPaths = pathTable(machine.paths);
 const sets = new Map(model.sets.sets.map((set) => [set.devices.join(), set]));
 
+/** The command that does something with devices of the machine, by their numbers in the whole one; with all if none. */
+export function commandOf(words, devices) {
+  return [`banyan ${words}`, model.options, devices.length ? `--devices ${devices.join()}` : ""].filter(Boolean).join(" ");
+}
+
 /** The set of some devices, or undefined where the page does not hold it. */
 export function setOf(devices) {
   return sets.get([...devices].sort((a, b) => a - b).join());

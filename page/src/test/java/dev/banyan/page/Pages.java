@@ -44,6 +44,6 @@ final class Pages {
                         Config.defaults(),
                         Profiles.of(machine),
                         Execution.PROGRAMS)
-                .run("0.0.0", List.of(MEASURED), MODELS, () -> {});
+                .run("0.0.0", "--machine " + machine.name(), List.of(MEASURED), MODELS, () -> {});
     }
 }

@@ -89,6 +89,8 @@ class PresetPagesBrowserTest {
         PageModel model = new PageModel(
                 whole.version(),
                 whole.machine(),
+                whole.options(),
+                whole.devices(),
                 whole.algorithms(),
                 new SetsModel(3, held),
                 whole.predictedBy(),

@@ -9,7 +9,6 @@ import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.plan.AlgorithmConfig;
-import dev.banyan.schedule.plan.Platform;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
@@ -98,14 +97,12 @@ public final class PredictCommand extends ReportCommand {
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
         SimulatedBench bench =
                 new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace, verbose);
-        Platform platform = bench.platform();
         List<AlgorithmConfig> algorithms = sweep.listed(variants);
         List<Sweep> sweeps =
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
         require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
-        String how = "predicted with profile " + constants.name()
-                + (workload == null ? "" : ", executor " + platform.execution().label());
-        reporter.introduce(chosen, how, platform, constants.name(), BenchCommand.warnings(config));
+        String how = "predicted with profile " + constants.name();
+        reporter.introduce(chosen, how, bench.platform(), constants.name(), BenchCommand.warnings(config));
         if (workload != null) {
             bench.run(workload, algorithms);
         } else {

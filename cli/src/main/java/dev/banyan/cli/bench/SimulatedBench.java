@@ -19,7 +19,9 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
+import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
@@ -37,8 +39,11 @@ import dev.banyan.topology.Device;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.function.IntToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -248,7 +253,12 @@ final class SimulatedBench {
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
         List<String> lines = summary.comparison("predicted time (us) out of place");
-        lines.addAll(summary.choices());
+        List<String> choices = summary.choices();
+        lines.addAll(choices);
+        Config config = Config.load();
+        if (!choices.isEmpty() && isTuned(config)) {
+            lines.add("# auto follows a section of " + config.get(Config.TUNING));
+        }
         Network network = chosen.network();
         Collective collective = sweep.call().collective();
         int root = sweep.call().root();
@@ -265,6 +275,13 @@ final class SimulatedBench {
         return lines;
     }
 
+    private boolean isTuned(Config config) {
+        return config.find(Planner.TREE_ARRAY_BOUND).isEmpty()
+                && TuningFile.of(config)
+                        .flatMap(file -> file.find(platform(), chosen.machine()))
+                        .isPresent();
+    }
+
     /** Returns the bound of all schedules over the chosen links. */
     private Bound bound(Sweep sweep) {
         return Packings.best(chosen.network())
@@ -277,10 +294,21 @@ final class SimulatedBench {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
+        Map<Boolean, List<String>> kernels = new TreeMap<>(Comparator.reverseOrder());
         try (Rows<WorkloadRow> printed =
                 reporter.rows(workload.name(), algorithms.size() * depths.size(), WorkloadRow::line)) {
             for (AlgorithmConfig algorithm : algorithms) {
-                IntToDoubleFunction endUs = times(workload, predictions(algorithm));
+                Predictions predictions = predictions(algorithm);
+                IntToDoubleFunction endUs;
+                if (reproducible) {
+                    List<PredictedSum> sums = predictions.sums(workload);
+                    endUs = depth -> PredictedSum.endUs(costs.usual(), sums, depth);
+                } else {
+                    CallTimes calls = new CallTimes(costs.usual(), predictions.plan(workload));
+                    kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
+                            .add(algorithm.toString());
+                    endUs = calls::endUs;
+                }
                 for (int depth : depths) {
                     double timeMs = endUs.applyAsDouble(depth) / 1e3;
                     if (printed.isLast(WorkloadRow.of(workload, depth, algorithm, timeMs, null, null))) {
@@ -293,19 +321,14 @@ final class SimulatedBench {
         if (trace != null) {
             write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all keys in flight");
         }
+        kernels.forEach((areKernels, names) -> reporter.lines(List.of("# "
+                + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")
+                + (areKernels ? "executed by one kernel on each GPU" : "executed by graphs of copies and kernels"))));
+        reporter.lines(List.of("# these times have no range, and some of the simulator's constants are assumed"));
         if (reproducible) {
             reporter.lines(passes());
         }
         reporter.result(rows);
-    }
-
-    /** Returns the time of a workload in us by the number of keys in flight. */
-    private IntToDoubleFunction times(Workload workload, Predictions predictions) {
-        if (reproducible) {
-            List<PredictedSum> sums = predictions.sums(workload);
-            return depth -> PredictedSum.endUs(costs.usual(), sums, depth);
-        }
-        return new CallTimes(costs.usual(), predictions.plan(workload))::endUs;
     }
 
     private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {

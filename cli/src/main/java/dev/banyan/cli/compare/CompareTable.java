@@ -65,7 +65,7 @@ record CompareTable(Comparison comparison) {
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")");
         }
-        lines.add("rates are those of the links alone, unless a line below says that they are simulated");
+        lines.add("rates are those of the links alone");
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
                 + " constants"
                 + (comparison.rows().stream().anyMatch(row -> row.name().equals(SwitchRate.NAME))

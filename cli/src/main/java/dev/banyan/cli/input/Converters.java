@@ -33,6 +33,20 @@ public final class Converters {
         add(RelayOption.Relays.class, RelayOption.Relays::parse);
         add(Profile.class, Converters::profile);
         add(Collective.class, "collective", collectives);
+        for (Class<Integer> type : List.of(int.class, Integer.class)) {
+            add(type, word -> number(word, Integer::valueOf, "a whole number"));
+        }
+        for (Class<Double> type : List.of(double.class, Double.class)) {
+            add(type, word -> number(word, Double::valueOf, "a number"));
+        }
+    }
+
+    private static <T> T number(String word, Function<String, T> parser, String kind) {
+        try {
+            return parser.apply(word);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("'" + word + "' is not " + kind, e);
+        }
     }
 
     /** Registers a parser whose {@link IllegalArgumentException} is wrong usage. */

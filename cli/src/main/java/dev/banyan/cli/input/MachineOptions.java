@@ -17,7 +17,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -32,6 +34,9 @@ public final class MachineOptions extends OptionGroup {
     private static final String DEFAULT_PRESET = "p3.16xlarge";
 
     private static final int MOST_DEVICES = 1024;
+
+    private static final Set<String> DESCRIBING =
+            Set.of("--machine", "--unit", "--gpu", "--pcie-gen", "--nvlink-gbs", "--socket-gbs", "--peer-access");
 
     @Option(
             names = {"-m", "--machine"},
@@ -127,6 +132,19 @@ public final class MachineOptions extends OptionGroup {
     /** Returns whether {@code --machine} names one. */
     public boolean isNamed() {
         return machine != null;
+    }
+
+    /** Returns the options that describe the whole machine, as a shell takes them. */
+    public String described() {
+        return command().getParseResult().matchedOptions().stream()
+                .filter(option -> DESCRIBING.contains(option.longestName()))
+                .map(option -> option.longestName() + " "
+                        + quoted(option.originalStringValues().getFirst()))
+                .collect(Collectors.joining(" "));
+    }
+
+    private static String quoted(String word) {
+        return word.matches("[A-Za-z0-9_./:=,@%+-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
     /** Returns whether the machine is described on standard input, which can be read once. */

@@ -2,6 +2,7 @@ package dev.banyan.cli.output;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -49,6 +50,8 @@ public record OutputFile(Path path) {
             if (folder != null) {
                 Files.createDirectories(folder);
             }
+        } catch (FileAlreadyExistsException e) {
+            throw new UncheckedIOException(e.getFile() + " is a file, where a folder is needed; name another one", e);
         } catch (IOException e) {
             throw new UncheckedIOException("can't make the folder " + folder + " (" + e + "); name another one", e);
         }

@@ -114,7 +114,7 @@ class CompareTest {
     @Test
     void callsThatSwitchesReduceHaveNoRings() {
         assertThat(CommandRun.of("compare --machine dgx-h100").out().lines())
-                .anyMatch(line -> line.matches("  nccl +263\\.\\d+ +- +2[0-9.]+ +- +- +-"))
+                .anyMatch(line -> line.matches("  nccl +400\\.000 +- +2[0-9.]+ +- +- +-"))
                 .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +[23][0-9.]+ +- +- +-"));
         assertThat(CommandRun.of("compare --machine dgx-a100").out()).doesNotContain("in the switch");
     }

@@ -37,8 +37,8 @@ class PageCommandTest {
                 "GPU0 GPU1 GPU2 GPU3\nGPU0 X NV2 NV2 NV2\nGPU1 NV2 X NV2 NV2\nGPU2 NV2 NV2 X NV2\n"
                         + "GPU3 NV2 NV2 NV2 X\n");
         Path page = folder.resolve("machine.html");
-        CommandRun run = CommandRun.of("page --machine " + machine + " --output " + page + " --results " + sweep
-                + " --trees shallow --rings 1");
+        CommandRun run = CommandRun.of("page --machine " + machine + " --nvlink-gbs 25 --devices 0,1,3,2 --output "
+                + page + " --results " + sweep + " --trees shallow --rings 1");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out()).endsWith(": " + page + " (open it in a browser)\n");
         String html = Files.readString(page);
@@ -47,7 +47,10 @@ class PageCommandTest {
         assertThat(new GZIPInputStream(
                         new ByteArrayInputStream(Base64.getDecoder().decode(packed))))
                 .asString(StandardCharsets.UTF_8)
-                .contains("\"multi-tree (shallow)\"", "\"ring/1\"");
+                .contains(
+                        "\"multi-tree (shallow)\"",
+                        "\"ring/1\"",
+                        "\"options\":\"--machine " + machine + " --nvlink-gbs 25\",\"devices\":[0,1,3,2]");
     }
 
     @Test

@@ -35,6 +35,13 @@ class TuningSettingTest {
         assertThat(CommandRun.of("predict --machine p3.8xlarge --workload " + keys)
                         .err())
                 .isEmpty();
+        String line = "# auto follows a section of " + file;
+        assertThat(CommandRun.of("predict --machine p3.8xlarge -a auto -b 1M -e 1M")
+                        .out())
+                .contains(line);
+        assertThat(CommandRun.of("predict --machine p3.16xlarge -a auto -b 1M -e 1M")
+                        .out())
+                .doesNotContain("# auto follows");
     }
 
     @Test

@@ -7,6 +7,8 @@ import java.util.List;
  *
  * @param version of Banyan
  * @param machine the nodes and links
+ * @param options of the command that name the whole machine, as a shell takes them
+ * @param devices the number of each device in the whole machine; empty where it is shown whole
  * @param algorithms names; others refer to them by index
  * @param sets sets of devices, what limits them and how fast they are
  * @param predictedBy the profile and the execution that the simulator went by, in words
@@ -18,6 +20,8 @@ import java.util.List;
 public record PageModel(
         String version,
         MachineModel machine,
+        String options,
+        List<Integer> devices,
         List<String> algorithms,
         SetsModel sets,
         String predictedBy,

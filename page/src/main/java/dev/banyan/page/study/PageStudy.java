@@ -91,11 +91,12 @@ public final class PageStudy {
      * Computes the model.
      *
      * @param version of Banyan
+     * @param options of the command that name the whole machine, as a shell takes them
      * @param others further curves, measured or predicted, which are shown beside those of the algorithms
      * @param models gradients of models
      * @param onPart called after each part
      */
-    public PageModel run(String version, List<Curve> others, List<Workload> models, Runnable onPart) {
+    public PageModel run(String version, String options, List<Curve> others, List<Workload> models, Runnable onPart) {
         DrawnLinks links = new DrawnLinks(machine);
         SetStudy study = new SetStudy(chosen, links, algorithms, config);
         List<SetModel> sets = new ArrayList<>();
@@ -132,6 +133,8 @@ public final class PageStudy {
         return new PageModel(
                 version,
                 links.model(),
+                options,
+                chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),
                 new SetsModel(groups.largest(), sets),
                 "profile " + profile.name()

@@ -2,6 +2,7 @@ package dev.banyan.export;
 
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.List;
 import java.util.Optional;
@@ -24,10 +25,9 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs) {
     private static final List<Double> SPEEDS =
             List.of(60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.4, 1.2);
 
-    /** Returns whether some of the rings cross from one socket to another, where NCCL's count may be far off. */
-    public static boolean matters(RingChannels channels) {
-        return IntStream.range(0, channels.network().arcs())
-                .anyMatch(arc -> channels.network().kind(arc) == Link.Kind.SOCKET);
+    /** Returns whether rings cross from one socket to another, where NCCL's count may be far off. */
+    public static boolean matters(Network network) {
+        return IntStream.range(0, network.arcs()).anyMatch(arc -> network.kind(arc) == Link.Kind.SOCKET);
     }
 
     /**

@@ -52,7 +52,7 @@ public final class NcclRings {
     /** The time of each byte of a call in us, where links carry all that copies do. */
     private final Map<Collective, Double> usPerByte = new EnumMap<>(Collective.class);
 
-    /** Rate of a switch that reduces, each way of a device, in GB/s; 0 where NCCL uses none. */
+    /** Bandwidth to a switch that reduces, each way of a device, in GB/s; 0 where NCCL uses none. */
     private final double switchGbs;
 
     /**
@@ -74,9 +74,9 @@ public final class NcclRings {
         for (Collective collective : Collective.values()) {
             usPerByte.put(collective, RingTraffic.usPerByte(rings, collective, 0, profile));
         }
-        switchGbs = transport == Transport.HOST || machine.size() < LEAST_DEVICES_OF_NVLS
+        switchGbs = transport == Transport.HOST || machine.size() < LEAST_DEVICES_OF_NVLS || !isUsed(Protocol.NVLS)
                 ? 0
-                : profile.get(Protocol.NVLS.fraction()) * leastToSwitch(machine);
+                : leastToSwitch(machine);
         if (Protocol.OF_RINGS.stream().noneMatch(this::isUsed)) {
             throw new IllegalArgumentException("profile " + profile.name() + " lets NCCL use no protocol; give "
                     + Protocol.SIMPLE.fraction().key() + " a value above 0");
@@ -143,8 +143,8 @@ public final class NcclRings {
             }
         }
         if (collective == Collective.ALL_REDUCE && switchGbs > 0) {
-            double us =
-                    profile.get(Protocol.NVLS.baseUs()) + filled(throughSwitchUs(bytes), Protocol.NVLS.fillUs(profile));
+            double dataUs = throughSwitchUs(bytes) / profile.get(Protocol.NVLS.fraction());
+            double us = profile.get(Protocol.NVLS.baseUs()) + filled(dataUs, Protocol.NVLS.fillUs(profile));
             fastest = us < least ? Protocol.NVLS : fastest;
             least = Math.min(us, least);
         }
@@ -162,11 +162,16 @@ public final class NcclRings {
     public double leastUs(Collective collective, long bytes) {
         double aroundRings = bytes * Objects.requireNonNull(usPerByte.get(collective));
         return collective == Collective.ALL_REDUCE && switchGbs > 0
-                ? Math.min(aroundRings, throughSwitchUs(bytes) * profile.get(Protocol.NVLS.fraction()))
+                ? Math.min(aroundRings, throughSwitchUs(bytes))
                 : aroundRings;
     }
 
-    /** Returns the time of the data of an allreduce that the switch adds up. */
+    /** Returns the algbw at which links carry an allreduce that the switch adds up, in GB/s; 0 where NCCL has none. */
+    public double switchRateGbs() {
+        return switchGbs > 0 ? 1e-3 / throughSwitchUs(1) : 0;
+    }
+
+    /** Returns the time of the data of an allreduce that the switch adds up, where links carry all that they can. */
     private double throughSwitchUs(long bytes) {
         return bytes * (1 + 1.0 / rings.network().ranks()) / switchGbs / 1e3;
     }

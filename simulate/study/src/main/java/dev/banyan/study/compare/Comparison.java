@@ -204,13 +204,13 @@ public record Comparison(
                 rate.sentence());
     }
 
-    /** NCCL as the simulator has it, beside ways that are rated by their links alone. */
+    /** NCCL, rated by its links as all others, and predicted by its model. */
     private static Row nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
         String name = AlgorithmChoice.NCCL.label();
         try {
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
-            double rate = nccl.rateGbs(Collective.ALL_REDUCE);
-            boolean goesAround = nccl.goesAroundRings(Collective.ALL_REDUCE);
+            double rate = nccl.linkRateGbs();
+            boolean goesAround = nccl.goesAroundRings();
             return new Row(
                     name,
                     rate,
@@ -221,14 +221,13 @@ public record Comparison(
                     null,
                     null,
                     null,
-                    "the rate of nccl is simulated, between 1 and 2 GiB" + shareBeyond(rate, bound, beyond) + "; "
-                            + nccl.remark());
+                    nccl.remark() + shareBeyond(rate, bound, beyond));
         } catch (IllegalArgumentException e) {
             return new Row(name, null, null, null, null, null, null, e.getMessage(), null, null);
         }
     }
 
-    /** Returns NCCL's share of the least limit that it does not exceed, if it exceeds the bound. */
+    /** Returns the share of the least limit that NCCL's links do not exceed, if they exceed the bound. */
     private static String shareBeyond(double rate, BigFraction bound, List<Limit> beyond) {
         return rate <= bound.doubleValue()
                 ? ""
@@ -237,7 +236,7 @@ public record Comparison(
                         .findFirst()
                         .map(limit -> String.format(
                                 Locale.ROOT,
-                                "; %.0f%% of the bound (%s)",
+                                "; its links can carry %.0f%% of the bound (%s)",
                                 100 * rate / limit.algbwGBs(),
                                 limit.counted()))
                         .orElse("");

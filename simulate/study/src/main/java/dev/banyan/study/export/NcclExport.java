@@ -105,7 +105,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     }
 
     private List<String> gain(@Nullable Double assumed) {
-        if (!NcclSearch.matters(channels)) {
+        if (!NcclSearch.matters(channels.network())) {
             return List.of("No gain is to be expected: NCCL's own search probably finds rings as fast, since these take"
                     + " no link between CPU sockets; the file fixes their number and order");
         }

@@ -72,6 +72,7 @@ public final class OwnSweep {
         refuseSeparateProcesses();
         Collective collective = collective();
         Machine machine = machine(whole, collective);
+        remarkModel(whole);
         int perProcess = devicesPerProcess(machine);
         Transport transport = transport(machine);
         return new PublishedSweep(
@@ -183,6 +184,18 @@ public final class OwnSweep {
                 + machine.devices().stream().map(device -> device.name()).collect(Collectors.joining(", ")) + " of "
                 + whole.name());
         return machine;
+    }
+
+    /** A description of links alone gets usual speeds, where those of the model may be others. */
+    private void remarkModel(Machine whole) {
+        boolean isNamed =
+                whole.devices().stream().anyMatch(device -> !device.attributes().isEmpty());
+        if (!isNamed && !whole.assumed().isEmpty() && run.models().size() == 1) {
+            String model = run.models().getFirst();
+            GpuProduct.of(model)
+                    .ifPresent(_ -> remarks.add("The description does not name its GPUs, whose links are assumed to be"
+                            + " usual ones; --gpu \"" + model + "\", which the header names, sets their speeds"));
+        }
     }
 
     private int devicesPerProcess(Machine machine) {

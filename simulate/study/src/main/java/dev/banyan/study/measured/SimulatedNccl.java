@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.export.NcclSearch;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
@@ -107,19 +108,23 @@ public final class SimulatedNccl {
         return AlgorithmChoice.NCCL.label() + "/" + timing.protocol().label();
     }
 
-    /** Returns the rate in GB/s algbw at which a call takes in more data once it is large. */
-    public double rateGbs(Collective collective) {
-        return GIB / (time(collective, 2 * GIB).us() - time(collective, GIB).us()) / 1e3;
+    /** Returns the algbw in GB/s at which the links alone carry a large allreduce. */
+    public double linkRateGbs() {
+        return goesAroundRings() ? rings.rings().rateGbs().doubleValue() : rings.switchRateGbs();
     }
 
-    /** Returns whether large calls go around rings, rather than through switches that reduce. */
-    public boolean goesAroundRings(Collective collective) {
-        return time(collective, GIB).protocol() != Protocol.NVLS;
+    /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */
+    public boolean goesAroundRings() {
+        return time(Collective.ALL_REDUCE, GIB).protocol() != Protocol.NVLS;
     }
 
     /** Returns how its times come about and how far they can be trusted, in words. */
     public String remark() {
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
-                + NcclErrors.sentence(profile);
+                + NcclErrors.sentence(profile)
+                + (NcclSearch.matters(rings.rings().network())
+                        ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
+                                + " (see banyan export)"
+                        : "");
     }
 }

@@ -93,7 +93,7 @@ public final class CallTimes {
     }
 
     /** Returns whether each call runs as one kernel on each device. */
-    boolean areKernels() {
+    public boolean areKernels() {
         return calls.stream().allMatch(call -> program(call).isPresent());
     }
 

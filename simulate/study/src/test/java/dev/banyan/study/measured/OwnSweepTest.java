@@ -9,6 +9,7 @@ import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.NcclSweepReader;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.format.MachineReader;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -74,6 +75,25 @@ class OwnSweepTest {
                     .as(result)
                     .isInstanceOf(InputException.class);
         }
+    }
+
+    /** Links of a plain matrix have the usual speed, which is not that of every model. */
+    @Test
+    void theModelOfTheHeaderIsNamedWhereTheDescriptionHasNone() {
+        String matrix = "GPU0 GPU1\nGPU0 X NV18\nGPU1 NV18 X\n";
+        Machine bare = new MachineReader().parse("two.txt", matrix);
+        Machine named = new MachineReader()
+                .parse(
+                        "two.txt",
+                        "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n" + "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n"
+                                + matrix);
+        MeasuredSweep sweep = NcclSweepReader.parse(
+                        "my.txt", ranks(2, 2, "NVIDIA H100 80GB HBM3") + HEADING + row(249.71))
+                .getFirst();
+        assertThat(OwnSweep.of("my.txt", sweep, bare, OwnSweep.Stated.NOTHING).remark())
+                .contains("--gpu \"NVIDIA H100 80GB HBM3\", which the header names");
+        assertThat(OwnSweep.of("my.txt", sweep, named, OwnSweep.Stated.NOTHING).remark())
+                .doesNotContain("--gpu");
     }
 
     @Test
