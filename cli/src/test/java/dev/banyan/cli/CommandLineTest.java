@@ -171,6 +171,7 @@ class CommandLineTest {
         export --for nccl -m dgx-1v --nccl new        | is no version of NCCL; write e.g. 2.27.5
         export --for rccl -m dgx-1v --nccl 2.27.5     | go with --for nccl
         export --for nccl -m mi300x8                  | write --for rccl
+        export --for rccl -m g5.48xlarge              | write --for nccl
         export --for nccl -m dgx-1v -a ring           | go with --for mscclpp
         export --for rccl -m dgx-1v --trees exact     | --trees goes with --for mscclpp; NCCL and RCCL take rings
         export --for mscclpp -m dgx-1v                | needs either --folder for a set of plans, or --algorithm

@@ -8,8 +8,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -53,19 +51,22 @@ class DiagnoseCommandTest {
                                 + " measured\\.");
     }
 
-    /** No kernel serves 17 GPUs. */
     @Test
-    void whatNoKernelServesIsPredictedAsGraphsOfCopies() throws IOException {
+    void callsWithoutKernelsArePredictedAsGraphsOfCopies() throws IOException {
+        Path sweep = file("sweep.txt", HEADING + "67108864,20000\n");
+        assertThat(diagnosed("--machine pcie-8 --sweeps " + sweep))
+                .containsPattern("by the simulator, with .+ by graphs of copies; that is a prediction: ");
+    }
+
+    /** The profile of such NVLinks is that of V100. */
+    @Test
+    void nothingIsPredictedByConstantsOfOtherGpus() throws IOException {
         Path sweep = file("sweep.txt", HEADING + "67108864,4474\n");
-        Path matrix = file(
-                "many.txt",
-                IntStream.range(0, 17)
-                        .mapToObj(i -> IntStream.range(0, 17)
-                                .mapToObj(j -> i == j ? "0" : "25.5")
-                                .collect(Collectors.joining(" ", "", "\n")))
-                        .collect(Collectors.joining()));
-        assertThat(diagnosed("--unit gbs --machine " + matrix + " --sweeps " + sweep))
-                .containsPattern("by the simulator, with \\S+ by graphs of copies; that is a prediction: ");
+        String model = ": NVIDIA GeForce RTX 2080 Ti (UUID: GPU-0)\n";
+        Path cards = file("cards.txt", "GPU 0" + model + "GPU 1" + model + "GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n");
+        assertThat(diagnosed("--machine " + cards + " --sweeps " + sweep))
+                .contains("the model's constants are of other GPUs or links")
+                .doesNotContain("Banyan would take");
     }
 
     /** The model takes 3548 us. */

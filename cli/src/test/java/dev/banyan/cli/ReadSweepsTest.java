@@ -339,7 +339,7 @@ class ReadSweepsTest {
         NCCL_P2P_DISABLE set by environment to 1;Channel 00 : 0[0] -> 1[1] via SHM/direct/direct | since NCCL_P2P_DISABLE=1 is set: unset it
         NCCL_P2P_LEVEL set by environment to PXB;Channel 00 : 0[0] -> 1[1] via SHM/direct/direct | since NCCL_P2P_LEVEL=PXB is set, which allows peer access no farther: unset it
         P2P is disabled between connected GPUs 1 and 0;Channel 00 : 0[0] -> 1[1] via SHM/direct/direct | since the driver refuses peer access
-        Channel 00 : 0[0] -> 1[1] via SHM/direct/direct | which is the cause of this speed; nvidia-smi topo -p2p r
+        Channel 00 : 0[0] -> 1[1] via SHM/direct/direct | which limits their speed; nvidia-smi topo -p2p r
         NCCL_SHM_DISABLE set by environment to 1;Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0 | since NCCL_SHM_DISABLE=1 is set: unset it
         Channel 00/0 : 0[0] -> 1[1] via NET/IB/0 | as between containers that do not share /dev/shm
         NVLS multicast support is not available on dev 0 | By the log NCCL cannot reduce in the switch

@@ -3,7 +3,7 @@
 import { byId, html } from "./dom.js";
 import { choiceText, digits, gbs, micros, size } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
-import { BUS_FACTOR, model, whole } from "./model.js";
+import { BUS_FACTOR, boundOfTimes, model } from "./model.js";
 
 const BOUND = "bound";
 const NCCL = "nccl";
@@ -14,7 +14,7 @@ const curves = [
   { name: BOUND, measured: false, number: -1, points: [] },
 ].map((curve) => ({ ...curve, visible: true, byBytes: new Map(curve.points.map((point) => [point.bytes, point])) }));
 const bytes = [...new Set(curves.flatMap((curve) => curve.points.map((point) => point.bytes)))].sort((a, b) => a - b);
-curves.at(-1).byBytes = new Map(bytes.map((each) => [each, { us: each / whole.bound / 1e3 }]));
+curves.at(-1).byBytes = new Map(bytes.map((each) => [each, { us: each / boundOfTimes / 1e3 }]));
 
 const ranged = curves.filter((curve) => curve.points.some((point) => point.least !== undefined));
 

@@ -3,7 +3,20 @@
 import { byId, html, svg } from "./dom.js";
 import { count, fraction, gbs, percent } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
-import { commandOf, depthOf, depthsOf, kindOf, loadsOf, machine, model, nameOf, pathsBetween, setOf, shareOf } from "./model.js";
+import {
+  commandOf,
+  depthOf,
+  depthsOf,
+  kindOf,
+  loadsOf,
+  machine,
+  model,
+  nameOf,
+  pathsBetween,
+  setOf,
+  shareOf,
+  whole,
+} from "./model.js";
 import { dashesOf, linkText, MachineView, strokeWidth } from "./drawing.js";
 
 const LOAD = "load";
@@ -341,6 +354,16 @@ function panel() {
       { class: "ways" },
       html("tbody", {}, ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm))),
     ),
+    ...(model.inSwitch && set === whole
+      ? [
+          html(
+            "p",
+            { class: "note", id: "in-switch" },
+            `With sums in the switch packing carries ${gbs(model.inSwitch.rate)}, ` +
+              `${percent(model.inSwitch.rate / model.inSwitch.bound)} of the bound with reduction in switches.`,
+          ),
+        ]
+      : []),
     html("h3", {}, "Picture"),
     ...treeControls(set, way),
   );

@@ -15,11 +15,12 @@ const packing = whole.ways[0];
 byId("name").textContent = machine.name;
 byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
+  (model.inSwitch ? `${gbs(model.inSwitch.bound)} (with reduction in switches) or ` : "") +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
 // Around NVSwitches every ring is as good as any other, so that NCCL needs none from a file.
 const anyRing = machine.nodes.some((node) => node.kind === "nvswitch");
-const reduces = (whole.beyond ?? []).some((limit) => limit.includes("with reduction in switches"));
+const reduces = model.inSwitch !== undefined;
 const target = anyRing ? "mscclpp" : machine.links.some((link) => link.kind === "xgmi") ? "rccl" : "nccl";
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),

@@ -118,3 +118,6 @@ export const BUS_FACTOR = (2 * (machine.devices - 1)) / machine.devices;
 
 /** The set of all devices. */
 export const whole = model.sets.sets[0];
+
+/** The bound in GB/s beside which times of the whole set stand: with sums in the switch where kernels let it add. */
+export const boundOfTimes = model.inSwitch?.bound ?? whole.bound;

@@ -3,7 +3,7 @@
 import { byId, html, options } from "./dom.js";
 import { count, digits, size } from "./format.js";
 import { hue, onTheme } from "./theme.js";
-import { model, whole } from "./model.js";
+import { boundOfTimes, model } from "./model.js";
 import { chartOptions } from "./curves.js";
 
 const ELEMENT_BYTES = 4;
@@ -15,7 +15,7 @@ function bytesOf(step) {
 
 /** Returns the least time of the links for a step, in ms. */
 function boundMs(step) {
-  return bytesOf(step) / whole.bound / 1e6;
+  return bytesOf(step) / boundOfTimes / 1e6;
 }
 
 function beam(ms, longest, name, text, opacity) {

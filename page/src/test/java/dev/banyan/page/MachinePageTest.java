@@ -22,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -175,6 +176,21 @@ class MachinePageTest {
                         .allMatch(point -> point.least() != null));
         assertThat(model.curves().getFirst().points())
                 .allSatisfy(point -> assertThat(point.us()).isBetween(point.least(), point.most()));
+    }
+
+    /** Kernels let the switch add, which takes them beyond the bound without reduction. */
+    @Test
+    void noCurveIsFasterThanTheBoundBesideIt() {
+        PageModel switched = Pages.model(Machine.preset("dgx-h100").subset(0, 1, 2, 3));
+        double bound = Objects.requireNonNull(switched.inSwitch()).bound();
+        assertThat(bound).isGreaterThan(switched.sets().sets().getFirst().bound());
+        assertThat(switched.inSwitch().rate()).isGreaterThan(0.9 * bound).isLessThanOrEqualTo(bound);
+        assertThat(switched.curves())
+                .filteredOn(curve -> !curve.measured())
+                .flatExtracting(Curve::points)
+                .allSatisfy(
+                        point -> assertThat(point.bytes() / point.us() / 1e3).isLessThan(bound));
+        assertThat(model.inSwitch()).isNull();
     }
 
     @Test

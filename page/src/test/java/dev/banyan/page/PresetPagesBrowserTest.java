@@ -93,6 +93,7 @@ class PresetPagesBrowserTest {
                 whole.devices(),
                 whole.algorithms(),
                 new SetsModel(3, held),
+                whole.inSwitch(),
                 whole.predictedBy(),
                 whole.curves(),
                 whole.playbacks(),

@@ -142,7 +142,8 @@ final class SimulatedBench {
         if (nccl != null) {
             boolean ranged = rows.stream()
                     .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
-            reporter.lines(List.of("# " + nccl.remark() + (ranged ? "; its ranges come from these worst errors" : "")));
+            reporter.lines(List.of("# " + nccl.remark()
+                    + (ranged ? "; its ranges come from these worst errors, and end where links are full" : "")));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {

@@ -69,7 +69,7 @@ record CompareTable(Comparison comparison) {
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
                 + " constants"
                 + (comparison.rows().stream().anyMatch(row -> row.name().equals(SwitchRate.NAME))
-                        ? "; the switch adds up for packing and star"
+                        ? "; packing and star are predicted with sums in the switch alone"
                         : ""));
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("exact: the trees of greatest weight, which need not have the greatest rate");

@@ -25,8 +25,12 @@ public record TopoTable(Machine machine, TopoReport report) {
             return;
         }
         String direct = LinkNames.direct(machine);
-        String connected =
-                (report.nvlinkConnected() ? "connected by %s" : "not connected by %s alone").formatted(direct);
+        boolean hasDirect =
+                machine.links().stream().anyMatch(link -> link.kind().isNvLinkClass());
+        String connected = (report.nvlinkConnected()
+                        ? "connected by %s"
+                        : hasDirect ? "not connected by %s alone" : "without %s")
+                .formatted(direct);
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
         Assumptions.line(machine.assumed()).ifPresent(line -> out.println("# " + line));
         List<RowReport> rows = report.rows();

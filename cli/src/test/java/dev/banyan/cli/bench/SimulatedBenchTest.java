@@ -100,9 +100,9 @@ class SimulatedBenchTest {
         assertThat(run.out())
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
-                        "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each"
-                                + " GPU; against 7 published sweeps of its class, of which 4 were used for its"
-                                + " constants: median error [0-9.]+% \\(worst")
+                        "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each GPU;"
+                            + " against 7 published sweeps of its class \\([a-z_, ]+\\), of which 4 were used for its"
+                            + " constants: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +auto +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "auto, nccl, bound of the links");

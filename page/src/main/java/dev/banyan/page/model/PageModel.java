@@ -1,6 +1,8 @@
 package dev.banyan.page.model;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * All that a page shows, in the order of its JSON. The JSON is compact: it has no field for what is null.
@@ -11,12 +13,15 @@ import java.util.List;
  * @param devices the number of each device in the whole machine; empty where it is shown whole
  * @param algorithms names; others refer to them by index
  * @param sets sets of devices, what limits them and how fast they are
+ * @param inSwitch the whole set with sums in a switch, as kernels for buffers of Communicator.allocate let it make;
+ *     null where no switch adds for them
  * @param predictedBy the profile and the execution that the simulator went by, in words
  * @param curves time of a call over its size
  * @param playbacks calls, transfer by transfer
  * @param steps the gradients of models
  * @param notes one sentence each
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 public record PageModel(
         String version,
         MachineModel machine,
@@ -24,8 +29,17 @@ public record PageModel(
         List<Integer> devices,
         List<String> algorithms,
         SetsModel sets,
+        @Nullable SwitchModel inSwitch,
         String predictedBy,
         List<Curve> curves,
         List<Playback> playbacks,
         List<StepModel> steps,
-        List<String> notes) {}
+        List<String> notes) {
+    /**
+     * An allreduce with sums in a switch.
+     *
+     * @param bound GB/s of algbw that no schedule can exceed
+     * @param rate GB/s of algbw that packing carries
+     */
+    public record SwitchModel(double bound, double rate) {}
+}

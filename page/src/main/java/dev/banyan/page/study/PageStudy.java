@@ -3,6 +3,7 @@ package dev.banyan.page.study;
 import dev.banyan.config.Config;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
+import dev.banyan.page.model.PageModel.SwitchModel;
 import dev.banyan.page.model.Playback;
 import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.SetsModel;
@@ -13,13 +14,17 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Computes all that the page of a machine shows: bounds and trees of many sets of its devices, and predictions of calls
@@ -137,6 +142,7 @@ public final class PageStudy {
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),
                 new SetsModel(groups.largest(), sets),
+                inSwitch(),
                 "profile " + profile.name()
                         + (byKernels
                                 ? ". Times of Banyan with a range are of one kernel on each GPU. Times of Banyan"
@@ -148,6 +154,16 @@ public final class PageStudy {
                 steps,
                 Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
                         .toList());
+    }
+
+    private @Nullable SwitchModel inSwitch() {
+        Network network = chosen.network();
+        if (execution != Execution.PROGRAMS) {
+            return null;
+        }
+        return SwitchRate.of(network, AllReducePacking.of(network).bound())
+                .map(rate -> new SwitchModel(rate.limit().algbwGBs(), rate.gbs().doubleValue()))
+                .orElse(null);
     }
 
     private static void simulated(Runnable onPart) {

@@ -70,14 +70,21 @@ public final class Summary {
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         lines.addAll(0, headings(Numbers.format("# %10s", "size")));
-        boolean ranged = bySize.stream()
-                .flatMap(List::stream)
-                .allMatch(row -> row.outOfPlace().range() != null);
-        lines.addFirst("# " + times
-                + (marked
-                        ? "; * is the least where no ranges overlap"
-                        : ranged ? "; ranges overlap at every size, which leaves open what is faster" : ""));
+        lines.addFirst("# " + times + (marked ? "; * is the least where no ranges overlap" : openRanges()));
         return lines;
+    }
+
+    /** Returns what ranges say where no least is marked; nothing where there are none, as of measured times. */
+    private String openRanges() {
+        List<Boolean> ranged = bySize.stream()
+                .flatMap(List::stream)
+                .map(row -> row.outOfPlace().range() != null)
+                .distinct()
+                .toList();
+        return !ranged.contains(true)
+                ? ""
+                : "; ranges overlap " + (ranged.contains(false) ? "or are unknown " : "")
+                        + "at every size, which leaves open what is faster";
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */

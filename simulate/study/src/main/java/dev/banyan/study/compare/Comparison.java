@@ -64,6 +64,9 @@ public record Comparison(
         List<String> warnings,
         @JsonIgnore List<String> assumed,
         @JsonIgnore List<String> remarks) {
+    /** Algorithms that kernels carry out with sums in a switch, where it can add, so that nothing else is predicted. */
+    private static final Set<AlgorithmChoice> SUMMED_IN_SWITCH = Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR);
+
     /**
      * One way to carry it; without figures where it refuses the machine.
      *
@@ -144,8 +147,8 @@ public record Comparison(
         for (AlgorithmConfig algorithm : algorithms) {
             Trial trial = Trial.warm(new Contender(algorithm), chosen);
             Double gbs = trial.figures() == null ? null : (Double) predicted.gbs(algorithm);
-            if (algorithm.algorithm() == AlgorithmChoice.PACKING && inSwitch.isPresent()) {
-                packingGbs = gbs;
+            if (inSwitch.isPresent() && SUMMED_IN_SWITCH.contains(algorithm.algorithm())) {
+                packingGbs = algorithm.algorithm() == AlgorithmChoice.PACKING ? gbs : packingGbs;
                 gbs = null;
             }
             rows.add(Row.of(trial, bound.gbs(), gbs));

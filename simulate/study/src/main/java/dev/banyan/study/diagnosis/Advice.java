@@ -14,8 +14,14 @@ import java.util.stream.IntStream;
  * @param reason why it could help, as part of a sentence
  */
 public record Advice(String change, String reason) {
-    /** Returns the advice to give NCCL Banyan's rings, unless every ring is as good or none joins the devices. */
+    /**
+     * Returns the advice to give NCCL Banyan's rings, unless every ring is as good or none joins the devices. Three
+     * devices have one ring.
+     */
     static Optional<Advice> export(Machine machine) {
+        if (machine.size() <= 3) {
+            return Optional.empty();
+        }
         return RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
                 .map(rings -> RingChannels.of(rings, 2))
                 .filter(channels -> !channels.anyOrderIsAsGood())

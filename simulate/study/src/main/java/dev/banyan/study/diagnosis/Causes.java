@@ -35,7 +35,7 @@ final class Causes {
                     .ifPresentOrElse(
                             model -> all.causes.add("Data go through the host's memory, since NVIDIA's driver"
                                     + " allows no peer access between GPUs of this model (" + model
-                                    + "); that is the cause of this speed, and no setting of NCCL changes it"),
+                                    + "); that limits their speed, and no setting of NCCL changes it"),
                             all::described);
         }
         all.lostLinks();
@@ -117,7 +117,7 @@ final class Causes {
         return forbidden()
                 .map(model -> "since NVIDIA's driver allows no peer access between GPUs of this model (" + model
                         + "); no setting of NCCL changes that")
-                .orElse("which is the cause of this speed; nvidia-smi topo -p2p r says for which pairs the driver"
+                .orElse("which limits their speed; nvidia-smi topo -p2p r says for which pairs the driver"
                         + " allows peer access, and NCCL_P2P_LEVEL=SYS then uses it between sockets, too");
     }
 

@@ -181,14 +181,18 @@ public record SweepDiagnosis(
         /** Calls a machine healthy that does what can be expected. */
         private void healthy() {
             if (isHealthy()) {
-                double worst = large().rows().stream()
-                        .mapToDouble(Findings::ratio)
-                        .max()
+                SweepComparison.Row last = large().rows().getLast();
+                SweepComparison.Row worst = large().rows().stream()
+                        .max(Comparator.comparingDouble(Findings::ratio))
                         .orElseThrow();
                 findings.add("The machine is healthy: it does what can be expected"
-                        + (setting.transport() == Transport.HOST ? " through the host's memory" : "") + ", and a "
-                        + (large().equals(compared) ? "" : "large ") + "call takes at most "
-                        + Numbers.format("%.1f", Math.max(1, worst)) + " times as long as in the model of NCCL");
+                        + (setting.transport() == Transport.HOST ? " through the host's memory" : "")
+                        + ". The largest call takes " + Numbers.format("%.2f", ratio(last))
+                        + " times as long as in the model of NCCL"
+                        + (ratio(worst) > EXPECTED
+                                ? ", the slowest (" + size(worst.bytes()) + ") " + Numbers.format("%.1f", ratio(worst))
+                                        + " times"
+                                : ""));
             }
         }
 
@@ -362,7 +366,7 @@ public record SweepDiagnosis(
          * measured.
          */
         private void prediction() {
-            if (setting.transport() == Transport.HOST) {
+            if (setting.transport() == Transport.HOST || !measured.isModelOfClass()) {
                 return;
             }
             SweepComparison.Row last = compared.rows().getLast();

@@ -26,6 +26,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
     private static final List<Double> SOCKETS = List.of(10.0, 32.0);
 
+    private static final String THROUGH_HOST =
+            "Some pairs have no peer access and go through host memory, which rings change little";
+
     /** @throws IllegalStateException if no ring joins the devices */
     public static NcclExport of(ChosenMachine chosen, int mostChannels) {
         RingSet exact = RingSet.of(chosen.whole(), chosen.devices())
@@ -54,8 +57,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         List<String> use = new ArrayList<>();
         use.add("export NCCL_GRAPH_FILE=" + path);
         List<String> remarks = new ArrayList<>(rates());
-        remarks.addAll(gain(assumed));
-        if (List.of("PHB", "SYS").contains(graph.type())) {
+        boolean isThroughHost = isThroughHost();
+        remarks.addAll(isThroughHost ? List.of(THROUGH_HOST) : gain(assumed));
+        if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
         remarks.add(
@@ -135,11 +139,11 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                     + " the links, and %.1f times, if NCCL runs one channel at the speed that it counts, as its logs"
                     + " on such machines show",
                 Math.max(1, least), Math.max(1, most)));
-        boolean throughHost = IntStream.range(0, machine.size() * machine.size())
-                .anyMatch(pair -> NoPeerAccess.between(machine, pair / machine.size(), pair % machine.size()));
-        if (throughHost) {
-            remarks.add("Some pairs have no peer access and go through host memory, which rings change little");
-        }
         return remarks;
+    }
+
+    private boolean isThroughHost() {
+        return IntStream.range(0, machine.size() * machine.size())
+                .anyMatch(pair -> NoPeerAccess.between(machine, pair / machine.size(), pair % machine.size()));
     }
 }

@@ -124,7 +124,7 @@ public record CertificateReport(
                 .mapToObj(node -> node < network.ranks()
                         ? Integer.toString(node)
                         : network.node(node).name())
-                .collect(Collectors.joining(" ", "{", "}"));
+                .collect(Collectors.joining(", ", "{", "}"));
     }
 
     private static double carried(Network network, IntPredicate counts) {
@@ -135,6 +135,6 @@ public record CertificateReport(
     }
 
     private static String set(List<Integer> ranks) {
-        return ranks.stream().map(Object::toString).collect(Collectors.joining(" ", "{", "}"));
+        return ranks.stream().map(Object::toString).collect(Collectors.joining(", ", "{", "}"));
     }
 }

@@ -107,6 +107,6 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
 
     /** One line for people. */
     public String sentence() {
-        return "bound (" + counted + "): " + Numbers.gbs(algbwGBs) + " algbw, " + Numbers.plain(busbwGBs) + " busbw";
+        return "bound (" + counted + "): " + Numbers.gbs(algbwGBs) + " algbw, " + Numbers.gbs(busbwGBs) + " busbw";
     }
 }

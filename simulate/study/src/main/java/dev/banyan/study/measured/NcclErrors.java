@@ -2,9 +2,11 @@ package dev.banyan.study.measured;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.RangedCosts.TimeRange;
+import dev.banyan.study.text.ByteSize;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -12,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The errors of simulated NCCL calls against all published sweeps of one class of machines. The figures are those of
@@ -19,11 +22,12 @@ import java.util.Optional;
  *
  * @param profile name of the built-in profile of the class
  * @param sweeps number of sweeps of the class
+ * @param collectives those of the sweeps, each once, ascending
  * @param seen how many of these were used for the constants
  * @param large errors of the rows of {@value #LARGE} bytes and more that launches did not hold up
  * @param small errors of the smaller ones
  */
-public record NcclErrors(String profile, int sweeps, int seen, Errors large, Errors small) {
+public record NcclErrors(String profile, int sweeps, List<String> collectives, int seen, Errors large, Errors small) {
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
 
@@ -33,21 +37,25 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
      * Errors as fractions of the measured times, without their signs.
      *
      * @param rows number of rows
+     * @param from least size of them in bytes
      * @param median the median; of an even number of rows the greater of the middle two
      * @param worst the greatest
      */
-    public record Errors(int rows, double median, double worst) {
+    public record Errors(int rows, long from, double median, double worst) {
         /** Returns the errors of rows; 0 where there are none. */
         static Errors of(List<SweepComparison.Row> rows) {
             if (rows.isEmpty()) {
-                return new Errors(0, 0, 0);
+                return new Errors(0, 0, 0, 0);
             }
             SweepComparison compared = new SweepComparison(rows);
-            return new Errors(rows.size(), compared.medianError(), compared.worstError());
+            long from =
+                    rows.stream().mapToLong(SweepComparison.Row::bytes).min().orElseThrow();
+            return new Errors(rows.size(), from, compared.medianError(), compared.worstError());
         }
 
         private String sentence() {
-            return String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst);
+            return String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst)
+                    + " from " + new ByteSize(from).label();
         }
     }
 
@@ -55,16 +63,19 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
      * Returns the errors of a class, of the rows of all its sweeps together. Rows in which one process took longer to
      * launch on its devices than the calls do are left out: predictions are those of a process for each device.
      *
+     * @param collectives of the sweeps
      * @param seen how many of the sweeps were used for the constants
      */
-    static NcclErrors of(String profile, int seen, List<SweepComparison> sweeps) {
+    static NcclErrors of(String profile, Set<Collective> collectives, int seen, List<SweepComparison> sweeps) {
         List<SweepComparison.Row> small = new ArrayList<>();
         List<SweepComparison.Row> large = new ArrayList<>();
         sweeps.stream()
                 .flatMap(sweep -> sweep.rows().stream())
                 .filter(row -> !row.predicted().hostBound())
                 .forEach(row -> (row.bytes() < LARGE ? small : large).add(row));
-        return new NcclErrors(profile, sweeps.size(), seen, Errors.of(large), Errors.of(small));
+        List<String> labels =
+                collectives.stream().map(Collective::label).sorted().toList();
+        return new NcclErrors(profile, sweeps.size(), labels, seen, Errors.of(large), Errors.of(small));
     }
 
     /** Returns the errors of all classes that a sweep was published of. */
@@ -74,6 +85,10 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
             all.add(new NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("sweeps").intValue(),
+                    entry.get("collectives")
+                            .valueStream()
+                            .map(JsonNode::textValue)
+                            .toList(),
                     entry.get("seen").intValue(),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
@@ -95,6 +110,7 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
     private static Errors errors(JsonNode entry) {
         return new Errors(
                 entry.get("rows").intValue(),
+                entry.get("from").longValue(),
                 entry.get("median").doubleValue(),
                 entry.get("worst").doubleValue());
     }
@@ -119,17 +135,19 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
     }
 
     /**
-     * Returns the times that a call could take by the worst error of its class, as far as that is known. None is
-     * shorter than what the links need, unless the simulated one is.
+     * Returns the times that a call could take by the worst error of its class, as far as that is known: of calls of
+     * the same collective, and no smaller ones than were measured. None is shorter than what the links need, unless the
+     * simulated one is.
      *
      * @param us simulated time in us
      * @param bytes size of the call
      * @param leastUs what the links need, in us
      */
-    static Optional<TimeRange> range(Profile profile, double us, long bytes, double leastUs) {
+    static Optional<TimeRange> range(Profile profile, Collective collective, double us, long bytes, double leastUs) {
         return of(profile)
+                .filter(errors -> errors.collectives().contains(collective.label()))
                 .map(errors -> bytes < LARGE ? errors.small() : errors.large())
-                .filter(errors -> errors.rows() > 0)
+                .filter(errors -> errors.rows() > 0 && bytes >= errors.from())
                 .map(errors -> {
                     double worst = errors.worst();
                     // A time that is too short by a part w of the measured one was measured at us / (1 - w).
@@ -151,9 +169,9 @@ public record NcclErrors(String profile, int sweeps, int seen, Errors large, Err
 
     private String sentence() {
         return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps")
-                + " of its class, of which "
+                + " of its class (" + String.join(", ", collectives) + "), of which "
                 + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
-                + large.sentence() + " from 64 KiB on, "
-                + (small.rows() == 0 ? "no row that launches did not decide" : small.sentence()) + " below";
+                + large.sentence() + " on, "
+                + (small.rows() == 0 ? "unknown below" : small.sentence() + " to 64 KiB");
     }
 }

@@ -81,7 +81,7 @@ public final class OwnSweep {
                 transport,
                 collective,
                 perProcess,
-                Optional.empty(),
+                PublishedSweeps.find(name).flatMap(PublishedSweep::seen),
                 PublishedSweep.OWN,
                 String.join(". ", remarks));
     }

@@ -12,7 +12,9 @@ import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.network.Network;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** NCCL in the simulator, with a process for each device: what Banyan's predictions are set beside. */
 public final class SimulatedNccl {
@@ -20,6 +22,7 @@ public final class SimulatedNccl {
 
     private final NcclRings rings;
     private final Profile profile;
+    private final boolean hasFastLinks;
 
     /**
      * @param machine at least two devices, all of which take part
@@ -28,6 +31,7 @@ public final class SimulatedNccl {
      */
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
+        hasFastLinks = !hasNoFastLinks(machine);
         rings = NcclRings.of(machine, profile, transport(machine));
     }
 
@@ -100,7 +104,17 @@ public final class SimulatedNccl {
     }
 
     private Optional<TimeRange> range(NcclRings.Timing timing, Collective collective, long bytes) {
-        return NcclErrors.range(profile, timing.us(), bytes, rings.leastUs(collective, bytes));
+        return hasRingsOfItsClass()
+                ? NcclErrors.range(profile, collective, timing.us(), bytes, rings.leastUs(collective, bytes))
+                : Optional.empty();
+    }
+
+    /** Returns whether rings stay on NVLink or xGMI where there are any, as in published sweeps of such machines. */
+    private boolean hasRingsOfItsClass() {
+        Network network = rings.rings().network();
+        return !hasFastLinks
+                || IntStream.range(0, network.arcs())
+                        .allMatch(arc -> network.kind(arc).isNvLinkClass());
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
@@ -122,6 +136,7 @@ public final class SimulatedNccl {
     public String remark() {
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
                 + NcclErrors.sentence(profile)
+                + (hasRingsOfItsClass() ? "" : "; none of these had rings over PCIe, as here")
                 + (NcclSearch.matters(rings.rings().network())
                         ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
                                 + " (see banyan export)"

@@ -22,7 +22,7 @@ public final class ForeignOutput implements MachineFormat {
                     "P2P \\(Peer-to-Peer\\) GPU Bandwidth|P2P Connectivity Matrix|\\bD\\\\D\\b"
                             + "|(Bandwidth|Latency).{0,60}Matrix \\((GB/s|us)\\)|CAN(NOT)? Access Peer Device",
                     "is output of p2pBandwidthLatencyTest, which measures links and does not name them" + INSTEAD
-                            + "; or keep the numbers of one bandwidth matrix and read it as GB/s"),
+                            + "; or keep the numbers of one bandwidth matrix and read it as GB/s (--unit gbs)"),
             tool(
                     "^[ \\t]*Link \\d+: Remote Device",
                     "is output of nvidia-smi nvlink -R, which lists the devices at the other ends of NVLinks but not"
