@@ -181,7 +181,7 @@ class CommandLineTest {
         trees --relays 3 --devices 0-2                | go with --algorithm packing
         trees -a packing --collective all_to_all      | known: all_reduce
         trees -a packing --max-trees 0                | --max-trees is 0; it must be at least 1
-        trees -a packing --max-trees many             | '''many'' is not a whole number'
+        trees -a packing --max-trees many             | '''many'' is not a whole number up to 2147483647'
         trees -a packing --penalty 0.5                | --penalty goes with
         trees -a packing --root 1                     | --root of a packing needs --collective broadcast or reduce
         trees -a packing --root 1 --collective all_gather | needs --collective broadcast or reduce
@@ -322,6 +322,7 @@ class CommandLineTest {
         assertThat(topo.get("noPeerAccess")).isEmpty();
         assertThat(topo.at("/rows/1/connections").toString()).isEqualTo("[\"SYS\",\"X\",\"NV2\",\"NV2\"]");
         assertThat(CommandRun.of("topo -m mi250x8").out()).contains("  GPU2   xGMI1  xGMI1      X  xGMI4 ");
+        assertThat(CommandRun.of("topo -m pcie-8").out()).startsWith("# pcie-8: 8 devices, without NVLink\n");
         assertThat(CommandRun.of("topo -m rtx4090x8").out())
                 .contains("# no peer access between any two devices: copies between them go through the host");
         assertThat(CommandRun.of("topo -m rtx4090x8 --format json").json().get("noPeerAccess"))

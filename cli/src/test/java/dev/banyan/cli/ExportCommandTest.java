@@ -124,4 +124,21 @@ class ExportCommandTest {
         assertThat(CommandRun.of("export --for mscclpp -m dgx-2 -a packing").err())
                 .contains("more than 9 children");
     }
+
+    @Test
+    void aFileInPlaceOfAFolderIsNamed() throws IOException {
+        Path file = Files.createFile(folder.resolve("file"));
+        CommandRun run = CommandRun.of("export --for mscclpp -m p3.8xlarge --folder " + file);
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.err()).contains(file + " is a file, where a folder is needed; name another one");
+    }
+
+    /** GeForce cards from series 40 on have no peer access. */
+    @Test
+    void ringsThroughTheHostPromiseNoGain() {
+        assertThat(CommandRun.of("export --for nccl -m rtx4090x8").err())
+                .contains("go through host memory, which rings change little")
+                .doesNotContain("Expected gain", "NCCL_P2P_LEVEL");
+        assertThat(CommandRun.of("export --for nccl -m pcie-8").err()).contains("Expected gain", "NCCL_P2P_LEVEL");
+    }
 }

@@ -6,6 +6,7 @@ import { colour, hue, onTheme } from "./theme.js";
 import { BUS_FACTOR, boundOfTimes, model } from "./model.js";
 
 const BOUND = "bound";
+const BOUND_NAME = `bound${model.inSwitch ? " with sums in switches" : " of the links"}`;
 const NCCL = "nccl";
 const SHOWN_SIZE = 64 * 2 ** 20;
 
@@ -200,7 +201,7 @@ function cells(curve) {
 function legend() {
   const rows = curves.map((curve, index) => {
     const name =
-      curve.name === BOUND ? "bound of the links" : curve.name === "auto" ? "auto (what Banyan takes)" : curve.name;
+      curve.name === BOUND ? BOUND_NAME : curve.name === "auto" ? "auto (what Banyan takes)" : curve.name;
     return html(
       "tr",
       { "data-curve": curve.name },

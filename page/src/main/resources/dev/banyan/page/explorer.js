@@ -354,13 +354,13 @@ function panel() {
       { class: "ways" },
       html("tbody", {}, ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm))),
     ),
-    ...(model.inSwitch && set === whole
+    ...(model.inSwitch?.rate && set === whole
       ? [
           html(
             "p",
             { class: "note", id: "in-switch" },
             `With sums in the switch packing carries ${gbs(model.inSwitch.rate)}, ` +
-              `${percent(model.inSwitch.rate / model.inSwitch.bound)} of the bound with reduction in switches.`,
+              `${percent(model.inSwitch.rate / model.inSwitch.bound)} of the bound (${model.inSwitch.counted}).`,
           ),
         ]
       : []),

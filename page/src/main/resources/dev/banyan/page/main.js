@@ -15,7 +15,7 @@ const packing = whole.ways[0];
 byId("name").textContent = machine.name;
 byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
-  (model.inSwitch ? `${gbs(model.inSwitch.bound)} (with reduction in switches) or ` : "") +
+  (model.inSwitch ? `${gbs(model.inSwitch.bound)} (${model.inSwitch.counted}) or ` : "") +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
 // Around NVSwitches every ring is as good as any other, so that NCCL needs none from a file.
@@ -30,7 +30,7 @@ byId("about").replaceChildren(
     `Made by Banyan ${model.version}. GB/s are 1e9 bytes/s; algbw is bytes over time, busbw is algbw times 2(n-1)/n, ` +
       "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
       "Switches forward in them and neither copy nor reduce." +
-      (reduces ? " Times of packing and star are those with sums in the switches, for buffers of Communicator.allocate." : ""),
+      (model.inSwitch?.rate ? " Times of packing and star are those with sums in the switches, for buffers of Communicator.allocate." : ""),
   ),
   html(
     "p",

@@ -119,5 +119,5 @@ export const BUS_FACTOR = (2 * (machine.devices - 1)) / machine.devices;
 /** The set of all devices. */
 export const whole = model.sets.sets[0];
 
-/** The bound in GB/s beside which times of the whole set stand: with sums in the switch where kernels let it add. */
+/** The bound in GB/s beside which times of the whole set stand: with sums in switches where these can add. */
 export const boundOfTimes = model.inSwitch?.bound ?? whole.bound;

@@ -182,9 +182,10 @@ class MachinePageTest {
     @Test
     void noCurveIsFasterThanTheBoundBesideIt() {
         PageModel switched = Pages.model(Machine.preset("dgx-h100").subset(0, 1, 2, 3));
-        double bound = Objects.requireNonNull(switched.inSwitch()).bound();
+        PageModel.SwitchModel inSwitch = Objects.requireNonNull(switched.inSwitch());
+        double bound = inSwitch.bound();
         assertThat(bound).isGreaterThan(switched.sets().sets().getFirst().bound());
-        assertThat(switched.inSwitch().rate()).isGreaterThan(0.9 * bound).isLessThanOrEqualTo(bound);
+        assertThat(inSwitch.rate()).isGreaterThan(0.9 * bound).isLessThanOrEqualTo(bound);
         assertThat(switched.curves())
                 .filteredOn(curve -> !curve.measured())
                 .flatExtracting(Curve::points)

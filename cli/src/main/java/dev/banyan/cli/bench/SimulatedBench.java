@@ -30,6 +30,7 @@ import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
 import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.PredictedSum;
@@ -142,7 +143,7 @@ final class SimulatedBench {
         if (nccl != null) {
             boolean ranged = rows.stream()
                     .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
-            reporter.lines(List.of("# " + nccl.remark()
+            reporter.lines(List.of("# " + nccl.remark(asked.call().collective())
                     + (ranged ? "; its ranges come from these worst errors, and end where links are full" : "")));
         }
         reporter.lines(conclusions(sweep, rows));
@@ -257,7 +258,7 @@ final class SimulatedBench {
         List<String> choices = summary.choices();
         lines.addAll(choices);
         Config config = Config.load();
-        if (!choices.isEmpty() && isTuned(config)) {
+        if (!choices.isEmpty() && isTuned(config, sweep.call().collective())) {
             lines.add("# auto follows a section of " + config.get(Config.TUNING));
         }
         Network network = chosen.network();
@@ -276,10 +277,12 @@ final class SimulatedBench {
         return lines;
     }
 
-    private boolean isTuned(Config config) {
-        return config.find(Planner.TREE_ARRAY_BOUND).isEmpty()
+    private boolean isTuned(Config config, Collective collective) {
+        return config.get(Planner.USE_TREE)
+                && config.find(Planner.TREE_ARRAY_BOUND).isEmpty()
                 && TuningFile.of(config)
                         .flatMap(file -> file.find(platform(), chosen.machine()))
+                        .filter(section -> section.rules().containsKey(collective))
                         .isPresent();
     }
 
@@ -307,7 +310,7 @@ final class SimulatedBench {
                 } else {
                     CallTimes calls = new CallTimes(costs.usual(), predictions.plan(workload));
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
-                            .add(algorithm.toString());
+                            .add(ChoiceText.name(algorithm));
                     endUs = calls::endUs;
                 }
                 for (int depth : depths) {

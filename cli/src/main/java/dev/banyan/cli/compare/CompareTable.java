@@ -68,8 +68,10 @@ record CompareTable(Comparison comparison) {
         lines.add("rates are those of the links alone");
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
                 + " constants"
-                + (comparison.rows().stream().anyMatch(row -> row.name().equals(SwitchRate.NAME))
-                        ? "; packing and star are predicted with sums in the switch alone"
+                + (comparison.rows().stream()
+                                .anyMatch(row -> row.name().equals(SwitchRate.NAME) && row.predictedGBs() != null)
+                        ? "; kernels carry out packing and star with sums in the switch, so that their own rows have no"
+                                + " prediction"
                         : ""));
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("exact: the trees of greatest weight, which need not have the greatest rate");

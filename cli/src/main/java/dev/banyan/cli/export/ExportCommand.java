@@ -166,9 +166,7 @@ public final class ExportCommand extends Subcommand {
                 target == Target.rccl || !NcclLimits.rcclRunsOn(chosen.whole()),
                 "NCCL does not run on AMD's GPUs; write --for rccl");
         require(
-                target == Target.nccl
-                        || chosen.whole().devices().stream()
-                                .noneMatch(device -> device.attributes().containsKey("sm")),
+                target == Target.nccl || !NcclLimits.isOfNvidia(chosen.whole()),
                 "RCCL does not run on NVIDIA's GPUs; write --for nccl");
         Variants named = variants.of(List.of(AlgorithmChoice.RING));
         NcclExport export = NcclExport.of(

@@ -34,7 +34,7 @@ public final class Converters {
         add(Profile.class, Converters::profile);
         add(Collective.class, "collective", collectives);
         for (Class<Integer> type : List.of(int.class, Integer.class)) {
-            add(type, word -> number(word, Integer::valueOf, "a whole number"));
+            add(type, word -> number(word, Integer::valueOf, "a whole number up to " + Integer.MAX_VALUE));
         }
         for (Class<Double> type : List.of(double.class, Double.class)) {
             add(type, word -> number(word, Double::valueOf, "a number"));

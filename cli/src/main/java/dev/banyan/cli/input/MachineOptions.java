@@ -134,12 +134,22 @@ public final class MachineOptions extends OptionGroup {
         return machine != null;
     }
 
-    /** Returns the options that describe the whole machine, as a shell takes them. */
-    public String described() {
+    /**
+     * Returns the options that describe the whole machine, as a shell takes them. FILE stands for standard input.
+     *
+     * @param chosen what these options chose
+     */
+    public String described(ChosenMachine chosen) {
+        if (machine == null) {
+            String name = chosen.whole().name();
+            return Presets.find(name).isPresent() ? "--machine " + name : "";
+        }
         return command().getParseResult().matchedOptions().stream()
                 .filter(option -> DESCRIBING.contains(option.longestName()))
                 .map(option -> option.longestName() + " "
-                        + quoted(option.originalStringValues().getFirst()))
+                        + (isStandardInput() && option.longestName().equals("--machine")
+                                ? "FILE"
+                                : quoted(option.originalStringValues().getFirst())))
                 .collect(Collectors.joining(" "));
     }
 

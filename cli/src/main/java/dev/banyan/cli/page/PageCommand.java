@@ -113,7 +113,7 @@ public final class PageCommand extends ReportCommand {
             model = study.run(
                     Objects.requireNonNullElse(
                             PageCommand.class.getPackage().getImplementationVersion(), "not packaged"),
-                    machine.described(),
+                    machine.described(chosen),
                     measured,
                     models,
                     progress::step);

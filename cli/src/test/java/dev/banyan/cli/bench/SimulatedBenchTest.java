@@ -68,6 +68,16 @@ class SimulatedBenchTest {
         }
     }
 
+    @Test
+    void gradientsNameTheirExecutor() {
+        assertThat(CommandRun.of("predict --machine p3.8xlarge --workload lenet-5 -a packing")
+                        .out())
+                .contains("# executed by one kernel on each GPU\n# these times have no range");
+        assertThat(CommandRun.of("predict --machine pcie-4 --workload lenet-5 -a packing")
+                        .out())
+                .contains("# executed by graphs of copies and kernels\n# these times have no range");
+    }
+
     /** Returns the algorithm of a row with the generator of its trees, as choices name it. */
     private static String whole(JsonNode row) {
         String algorithm = row.get("algorithm").asText();
@@ -101,8 +111,8 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each GPU;"
-                            + " against 7 published sweeps of its class \\([a-z_, ]+\\), of which 4 were used for its"
-                            + " constants: median error [0-9.]+% \\(worst")
+                                + " against 3 published sweeps of all_reduce on its class, of which 2 were used for its"
+                                + " constants: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +auto +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "auto, nccl, bound of the links");

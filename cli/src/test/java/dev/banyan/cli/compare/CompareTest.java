@@ -62,7 +62,7 @@ class CompareTest {
                     .isBetween(0.01, 1.0);
             assertThat(
                             simulated
-                                    ? row.get("remark").asText().contains("against 2 published sweeps of its class")
+                                    ? row.get("remark").asText().contains("against 2 published sweeps of all_reduce")
                                     : row.get("generationMs").asDouble() > 0)
                     .isTrue();
         }
@@ -80,6 +80,9 @@ class CompareTest {
         assertThat(report.get("rows").get(4).get("depth").asInt()).isEqualTo(7);
         assertThat(report.get("rows").get(4).get("ratio").asDouble()).isEqualTo(1);
         assertThat(report.get("rows").get(5).get("trees").asInt()).isEqualTo(1);
+        assertThat(report.get("rows").get(7).get("ratio").asDouble())
+                .as("links of NCCL's rings")
+                .isEqualTo(1, within(1e-9));
     }
 
     @Test

@@ -6,6 +6,7 @@ import dev.banyan.cli.CommandRun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,9 +40,12 @@ class TuningSettingTest {
         assertThat(CommandRun.of("predict --machine p3.8xlarge -a auto -b 1M -e 1M")
                         .out())
                 .contains(line);
-        assertThat(CommandRun.of("predict --machine p3.16xlarge -a auto -b 1M -e 1M")
-                        .out())
-                .doesNotContain("# auto follows");
+        for (String other : List.of("p3.16xlarge", "p3.8xlarge --collective broadcast")) {
+            assertThat(CommandRun.of("predict -a auto -b 1M -e 1M --machine " + other)
+                            .out())
+                    .contains("# auto takes")
+                    .doesNotContain("# auto follows");
+        }
     }
 
     @Test

@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param devices the number of each device in the whole machine; empty where it is shown whole
  * @param algorithms names; others refer to them by index
  * @param sets sets of devices, what limits them and how fast they are
- * @param inSwitch the whole set with sums in a switch, as kernels for buffers of Communicator.allocate let it make;
- *     null where no switch adds for them
+ * @param inSwitch the whole set with sums in switches; null where these cannot add
  * @param predictedBy the profile and the execution that the simulator went by, in words
  * @param curves time of a call over its size
  * @param playbacks calls, transfer by transfer
@@ -36,10 +35,13 @@ public record PageModel(
         List<StepModel> steps,
         List<String> notes) {
     /**
-     * An allreduce with sums in a switch.
+     * An allreduce with sums in switches.
      *
      * @param bound GB/s of algbw that no schedule can exceed
-     * @param rate GB/s of algbw that packing carries
+     * @param counted which links and abilities the bound counts
+     * @param rate GB/s of algbw that kernels carry by packing; null where they have no switch add
      */
-    public record SwitchModel(double bound, double rate) {}
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    public record SwitchModel(
+            double bound, String counted, @Nullable Double rate) {}
 }

@@ -25,6 +25,7 @@ record NcclCurve(List<Curve> curves, String note) {
         List<Curve.Point> points = PageStudy.sizes().stream()
                 .map(bytes -> PredictedCurves.point(bytes, nccl.call(Collective.ALL_REDUCE, bytes)))
                 .toList();
-        return new NcclCurve(List.of(new Curve(AlgorithmChoice.NCCL.label(), false, points)), nccl.remark());
+        return new NcclCurve(
+                List.of(new Curve(AlgorithmChoice.NCCL.label(), false, points)), nccl.remark(Collective.ALL_REDUCE));
     }
 }

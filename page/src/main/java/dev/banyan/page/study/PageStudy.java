@@ -11,14 +11,17 @@ import dev.banyan.page.model.StepModel;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.Limit;
 import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
+import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
@@ -158,11 +161,15 @@ public final class PageStudy {
 
     private @Nullable SwitchModel inSwitch() {
         Network network = chosen.network();
-        if (execution != Execution.PROGRAMS) {
-            return null;
-        }
-        return SwitchRate.of(network, AllReducePacking.of(network).bound())
-                .map(rate -> new SwitchModel(rate.limit().algbwGBs(), rate.gbs().doubleValue()))
+        Bound forwarding = AllReducePacking.of(network).bound();
+        Double rate = execution != Execution.PROGRAMS
+                ? null
+                : SwitchRate.of(network, forwarding)
+                        .map(carried -> carried.gbs().doubleValue())
+                        .orElse(null);
+        return Limit.reduced(network, Collective.ALL_REDUCE, forwarding).stream()
+                .findFirst()
+                .map(limit -> new SwitchModel(limit.algbwGBs(), limit.counted(), rate))
                 .orElse(null);
     }
 

@@ -1,7 +1,9 @@
 package dev.banyan.export;
 
+import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -23,6 +25,16 @@ public record NcclLimits(int channels, int elements) {
     /** Returns whether RCCL takes the rings of a machine's GPUs: they are AMD's if xGMI joins some of them. */
     public static boolean rcclRunsOn(Machine machine) {
         return machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI);
+    }
+
+    /** Returns whether a machine has NVIDIA's GPUs, as far as its description shows; RCCL's files state sm as well. */
+    public static boolean isOfNvidia(Machine machine) {
+        return !rcclRunsOn(machine)
+                && (machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.NVLINK)
+                        || machine.devices().stream()
+                                .map(Device::attributes)
+                                .anyMatch(all -> !all.containsKey("gcn")
+                                        && !List.of("", "0").contains(all.getOrDefault("sm", ""))));
     }
 
     /**

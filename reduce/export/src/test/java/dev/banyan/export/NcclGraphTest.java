@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -197,5 +199,17 @@ class NcclGraphTest {
                         * channels.orders().size())
                 .as("busbw of the rings on %s", machine.name())
                 .isCloseTo(channels.algbw().doubleValue() * 2 * (n - 1) / n, within(0.001 * CHANNELS));
+    }
+
+    /** RCCL's files state sm beside gcn, and what nvidia-smi prints without -L names no GPUs. */
+    @Test
+    void theMakerOfGpusIsReadFromLinksAndAttributes() {
+        assertThat(NcclLimits.isOfNvidia(Machine.preset("mi300x8"))).isFalse();
+        assertThat(NcclLimits.isOfNvidia(Machine.preset("g5.48xlarge"))).isTrue();
+        assertThat(NcclLimits.isOfNvidia(new MachineReader().parse("two.txt", "GPU0 GPU1\nGPU0 X NV4\nGPU1 NV4 X\n")))
+                .isTrue();
+        Device amd = new Device("GPU0", null, 0, Map.of("sm", "104", "gcn", "910"));
+        assertThat(NcclLimits.isOfNvidia(new Machine("amd", List.of(amd), List.of(), List.of(), List.of(), List.of())))
+                .isFalse();
     }
 }

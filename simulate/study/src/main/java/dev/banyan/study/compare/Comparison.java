@@ -64,7 +64,7 @@ public record Comparison(
         List<String> warnings,
         @JsonIgnore List<String> assumed,
         @JsonIgnore List<String> remarks) {
-    /** Algorithms that kernels carry out with sums in a switch, where it can add, so that nothing else is predicted. */
+    /** Algorithms that kernels carry out with sums in a switch where it can add, so that nothing else is predicted. */
     private static final Set<AlgorithmChoice> SUMMED_IN_SWITCH = Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR);
 
     /**
@@ -79,7 +79,7 @@ public record Comparison(
      * @param generationMs least time to build it, warm, in ms, where it was built
      * @param refusal why there are no figures
      * @param schedule where it was imported from, if it was
-     * @param remark what its figures are worth, if they are not those of links alone
+     * @param remark how its figures come about, where that needs words
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record Row(
@@ -147,7 +147,9 @@ public record Comparison(
         for (AlgorithmConfig algorithm : algorithms) {
             Trial trial = Trial.warm(new Contender(algorithm), chosen);
             Double gbs = trial.figures() == null ? null : (Double) predicted.gbs(algorithm);
-            if (inSwitch.isPresent() && SUMMED_IN_SWITCH.contains(algorithm.algorithm())) {
+            if (execution == Execution.PROGRAMS
+                    && inSwitch.isPresent()
+                    && SUMMED_IN_SWITCH.contains(algorithm.algorithm())) {
                 packingGbs = algorithm.algorithm() == AlgorithmChoice.PACKING ? gbs : packingGbs;
                 gbs = null;
             }
@@ -224,7 +226,7 @@ public record Comparison(
                     null,
                     null,
                     null,
-                    nccl.remark() + shareBeyond(rate, bound, beyond));
+                    nccl.remark(Collective.ALL_REDUCE) + shareBeyond(rate, bound, beyond));
         } catch (IllegalArgumentException e) {
             return new Row(name, null, null, null, null, null, null, e.getMessage(), null, null);
         }

@@ -363,7 +363,7 @@ public record SweepDiagnosis(
 
         /**
          * Adds the predicted time of Banyan with the algorithm and the executor that it chooses, which nobody has
-         * measured.
+         * measured; nothing where the constants are of other GPUs or links.
          */
         private void prediction() {
             if (setting.transport() == Transport.HOST || !measured.isModelOfClass()) {

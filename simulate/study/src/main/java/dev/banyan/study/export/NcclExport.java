@@ -142,8 +142,11 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return remarks;
     }
 
+    /** Returns whether neighbours in a ring have no peer access. */
     private boolean isThroughHost() {
-        return IntStream.range(0, machine.size() * machine.size())
-                .anyMatch(pair -> NoPeerAccess.between(machine, pair / machine.size(), pair % machine.size()));
+        return channels.orders().stream()
+                .anyMatch(order -> IntStream.range(0, order.size())
+                        .anyMatch(at ->
+                                NoPeerAccess.between(machine, order.get(at), order.get((at + 1) % order.size()))));
     }
 }

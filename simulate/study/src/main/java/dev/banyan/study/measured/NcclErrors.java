@@ -14,20 +14,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
+import java.util.stream.Stream;
 
 /**
- * The errors of simulated NCCL calls against all published sweeps of one class of machines. The figures are those of
- * {@code banyan validate}; they are part of the library, the sweeps are not. Immutable.
+ * The errors of simulated NCCL calls against all published sweeps of one collective on one class of machines: those of
+ * {@code banyan validate}, without rows in which one process took longer to launch on its devices than the calls do, as
+ * predictions are those of a process for each device. The figures are part of the library, the sweeps are not.
+ * Immutable.
  *
  * @param profile name of the built-in profile of the class
- * @param sweeps number of sweeps of the class
- * @param collectives those of the sweeps, each once, ascending
+ * @param collective as nccl-tests name it
+ * @param sweeps number of sweeps
  * @param seen how many of these were used for the constants
- * @param large errors of the rows of {@value #LARGE} bytes and more that launches did not hold up
+ * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
  */
-public record NcclErrors(String profile, int sweeps, List<String> collectives, int seen, Errors large, Errors small) {
+public record NcclErrors(String profile, String collective, int sweeps, int seen, Errors large, Errors small) {
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
 
@@ -53,42 +55,37 @@ public record NcclErrors(String profile, int sweeps, List<String> collectives, i
             return new Errors(rows.size(), from, compared.medianError(), compared.worstError());
         }
 
-        private String sentence() {
-            return String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst)
-                    + " from " + new ByteSize(from).label();
+        private String sentence(String end) {
+            return rows == 0
+                    ? "unknown" + end
+                    : String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst)
+                            + " from " + new ByteSize(from).label() + end;
         }
     }
 
     /**
-     * Returns the errors of a class, of the rows of all its sweeps together. Rows in which one process took longer to
-     * launch on its devices than the calls do are left out: predictions are those of a process for each device.
+     * Returns the errors of the rows of all sweeps together.
      *
-     * @param collectives of the sweeps
      * @param seen how many of the sweeps were used for the constants
      */
-    static NcclErrors of(String profile, Set<Collective> collectives, int seen, List<SweepComparison> sweeps) {
+    static NcclErrors of(String profile, Collective collective, int seen, List<SweepComparison> sweeps) {
         List<SweepComparison.Row> small = new ArrayList<>();
         List<SweepComparison.Row> large = new ArrayList<>();
         sweeps.stream()
                 .flatMap(sweep -> sweep.rows().stream())
                 .filter(row -> !row.predicted().hostBound())
                 .forEach(row -> (row.bytes() < LARGE ? small : large).add(row));
-        List<String> labels =
-                collectives.stream().map(Collective::label).sorted().toList();
-        return new NcclErrors(profile, sweeps.size(), labels, seen, Errors.of(large), Errors.of(small));
+        return new NcclErrors(profile, collective.label(), sweeps.size(), seen, Errors.of(large), Errors.of(small));
     }
 
-    /** Returns the errors of all classes that a sweep was published of. */
+    /** Returns the errors of all classes and collectives that a sweep was published of. */
     static List<NcclErrors> all() {
         List<NcclErrors> all = new ArrayList<>();
         for (JsonNode entry : resource().get("sweeps")) {
             all.add(new NcclErrors(
                     entry.get("profile").textValue(),
+                    entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
-                    entry.get("collectives")
-                            .valueStream()
-                            .map(JsonNode::textValue)
-                            .toList(),
                     entry.get("seen").intValue(),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
@@ -115,13 +112,17 @@ public record NcclErrors(String profile, int sweeps, List<String> collectives, i
                 entry.get("worst").doubleValue());
     }
 
-    /** Returns the errors of a profile; nothing if it is not built in, or no sweep of its class was published. */
-    public static Optional<NcclErrors> of(Profile profile) {
+    /** Returns the errors of a collective; nothing if the profile is not built in, or no such sweep was published. */
+    public static Optional<NcclErrors> of(Profile profile, Collective collective) {
+        return of(profile)
+                .filter(errors -> errors.collective().equals(collective.label()))
+                .findFirst();
+    }
+
+    private static Stream<NcclErrors> of(Profile profile) {
         return !isBuiltIn(profile)
-                ? Optional.empty()
-                : all().stream()
-                        .filter(errors -> errors.profile().equals(profile.name()))
-                        .findFirst();
+                ? Stream.empty()
+                : all().stream().filter(errors -> errors.profile().equals(profile.name()));
     }
 
     private static boolean isBuiltIn(Profile profile) {
@@ -131,21 +132,20 @@ public record NcclErrors(String profile, int sweeps, List<String> collectives, i
     /** Returns whether published measurements say how far simulated times of a profile can be trusted. */
     static boolean isKnown(Profile profile) {
         return isBuiltIn(profile)
-                && (of(profile).isPresent() || resource().get("tables").has(profile.name()));
+                && (of(profile).findAny().isPresent()
+                        || resource().get("tables").has(profile.name()));
     }
 
     /**
-     * Returns the times that a call could take by the worst error of its class, as far as that is known: of calls of
-     * the same collective, and no smaller ones than were measured. None is shorter than what the links need, unless the
-     * simulated one is.
+     * Returns the times that a call could take by the worst error, as far as that is known: of no smaller calls than
+     * were measured. None is shorter than what the links need, unless the simulated one is.
      *
      * @param us simulated time in us
      * @param bytes size of the call
      * @param leastUs what the links need, in us
      */
     static Optional<TimeRange> range(Profile profile, Collective collective, double us, long bytes, double leastUs) {
-        return of(profile)
-                .filter(errors -> errors.collectives().contains(collective.label()))
+        return of(profile, collective)
                 .map(errors -> bytes < LARGE ? errors.small() : errors.large())
                 .filter(errors -> errors.rows() > 0 && bytes >= errors.from())
                 .map(errors -> {
@@ -156,22 +156,22 @@ public record NcclErrors(String profile, int sweeps, List<String> collectives, i
                 });
     }
 
-    /** Returns how far simulated times of a profile can be trusted, in words. */
-    public static String sentence(Profile profile) {
-        Optional<NcclErrors> errors = of(profile);
+    /** Returns how far simulated times of a collective can be trusted, in words. */
+    public static String sentence(Profile profile, Collective collective) {
+        Optional<NcclErrors> errors = of(profile, collective);
         JsonNode tables = resource().get("tables").get(profile.name());
         return errors.isPresent()
                 ? errors.get().sentence()
                 : tables != null && isBuiltIn(profile)
                         ? tables.textValue()
-                        : "no published sweep of its class says how far they are off";
+                        : "no published sweep of " + collective.label() + " on its class says how far they are off";
     }
 
     private String sentence() {
-        return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps")
-                + " of its class (" + String.join(", ", collectives) + "), of which "
+        return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps") + " of " + collective
+                + " on its class, of which "
                 + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
-                + large.sentence() + " on, "
-                + (small.rows() == 0 ? "unknown below" : small.sentence() + " to 64 KiB");
+                + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
+                + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");
     }
 }

@@ -5,6 +5,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.SweepRun;
+import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
@@ -81,7 +82,10 @@ public final class OwnSweep {
                 transport,
                 collective,
                 perProcess,
-                PublishedSweeps.find(name).flatMap(PublishedSweep::seen),
+                PublishedSweeps.find(name)
+                        .filter(published -> published.collective() == collective
+                                && published.machine().name().equals(machine.name()))
+                        .flatMap(PublishedSweep::seen),
                 PublishedSweep.OWN,
                 String.join(". ", remarks));
     }
@@ -188,8 +192,9 @@ public final class OwnSweep {
 
     /** A description of links alone gets usual speeds, where those of the model may be others. */
     private void remarkModel(Machine whole) {
-        boolean isNamed =
-                whole.devices().stream().anyMatch(device -> !device.attributes().isEmpty());
+        boolean isNamed = whole.devices().stream()
+                .map(Device::attributes)
+                .anyMatch(all -> all.containsKey("model") || all.containsKey("sm"));
         if (!isNamed && !whole.assumed().isEmpty() && run.models().size() == 1) {
             String model = run.models().getFirst();
             GpuProduct.of(model)

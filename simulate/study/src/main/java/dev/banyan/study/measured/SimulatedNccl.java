@@ -22,6 +22,7 @@ public final class SimulatedNccl {
 
     private final NcclRings rings;
     private final Profile profile;
+    private final Transport transport;
     private final boolean hasFastLinks;
 
     /**
@@ -32,7 +33,8 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         hasFastLinks = !hasNoFastLinks(machine);
-        rings = NcclRings.of(machine, profile, transport(machine));
+        transport = transport(machine);
+        rings = NcclRings.of(machine, profile, transport);
     }
 
     /**
@@ -109,12 +111,16 @@ public final class SimulatedNccl {
                 : Optional.empty();
     }
 
-    /** Returns whether rings stay on NVLink or xGMI where there are any, as in published sweeps of such machines. */
+    /**
+     * Returns whether rings go over what those of published sweeps do: NVLink or xGMI alone where there are any, else
+     * the host's memory.
+     */
     private boolean hasRingsOfItsClass() {
         Network network = rings.rings().network();
-        return !hasFastLinks
-                || IntStream.range(0, network.arcs())
-                        .allMatch(arc -> network.kind(arc).isNvLinkClass());
+        return hasFastLinks
+                ? IntStream.range(0, network.arcs())
+                        .allMatch(arc -> network.kind(arc).isNvLinkClass())
+                : transport == Transport.HOST;
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
@@ -132,12 +138,14 @@ public final class SimulatedNccl {
         return time(Collective.ALL_REDUCE, GIB).protocol() != Protocol.NVLS;
     }
 
-    /** Returns how its times come about and how far they can be trusted, in words. */
-    public String remark() {
+    /** Returns how its times of a collective come about and how far they can be trusted, in words. */
+    public String remark(Collective collective) {
+        boolean mayFindOthers =
+                transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
-                + NcclErrors.sentence(profile)
-                + (hasRingsOfItsClass() ? "" : "; none of these had rings over PCIe, as here")
-                + (NcclSearch.matters(rings.rings().network())
+                + NcclErrors.sentence(profile, collective)
+                + (hasRingsOfItsClass() ? "" : "; none of these went peer to peer over PCIe, as here")
+                + (mayFindOthers
                         ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
                                 + " (see banyan export)"
                         : "");

@@ -54,7 +54,7 @@ public final class SimulatedTrials implements Trials {
         String known;
         try {
             model = SimulatedNccl.compared(machine, costs.usual().profile());
-            known = model.remark();
+            known = model.remark(collective);
         } catch (IllegalArgumentException e) {
             known = "nccl: " + e.getMessage();
         }

@@ -17,11 +17,11 @@ import dev.banyan.topology.Machine;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumSet;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,19 +35,18 @@ class NcclErrorsTest {
     /** The stored figures have seven digits. */
     @Test
     void theStoredErrorsAreThoseOfThePublishedSweeps() {
-        Map<String, List<SweepComparison>> classes = new TreeMap<>();
-        Map<String, Integer> seen = new TreeMap<>();
-        Map<String, Set<Collective>> collectives = new TreeMap<>();
+        record Key(String profile, Collective collective) {}
+        Map<Key, List<SweepComparison>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
+                .thenComparing(key -> key.collective().label()));
+        Map<Key, Integer> seen = new HashMap<>();
         for (PublishedSweep sweep : PublishedSweeps.all()) {
             Path file = SharedSweeps.path(sweep.file());
             assumeTrue(Files.exists(file), () -> file + " is not there; it is in the folder /shared/");
             Profile profile = Profiles.of(sweep.machine());
             NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
-            seen.merge(profile.name(), sweep.seen().isPresent() ? 1 : 0, Integer::sum);
-            collectives
-                    .computeIfAbsent(profile.name(), _ -> EnumSet.noneOf(Collective.class))
-                    .add(sweep.collective());
-            classes.computeIfAbsent(profile.name(), _ -> new ArrayList<>())
+            Key key = new Key(profile.name(), sweep.collective());
+            seen.merge(key, sweep.seen().isPresent() ? 1 : 0, Integer::sum);
+            classes.computeIfAbsent(key, _ -> new ArrayList<>())
                     .add(SweepComparison.of(
                             NcclSweepReader.read(file).getFirst(),
                             rings,
@@ -55,8 +54,8 @@ class NcclErrorsTest {
                             sweep.devicesPerProcess()));
         }
         List<NcclErrors> computed = new ArrayList<>();
-        classes.forEach((name, sweeps) -> computed.add(
-                NcclErrors.of(name, collectives.getOrDefault(name, Set.of()), seen.getOrDefault(name, 0), sweeps)));
+        classes.forEach((key, sweeps) ->
+                computed.add(NcclErrors.of(key.profile(), key.collective(), seen.getOrDefault(key, 0), sweeps)));
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
                 .usingRecursiveComparison()
@@ -68,16 +67,17 @@ class NcclErrorsTest {
     @Test
     void onlyTheBuiltInProfileHasErrors() {
         Profile v100 = profile("v100-nvlink");
-        NcclErrors errors = NcclErrors.of(v100).orElseThrow();
+        NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
-        assertThat(NcclErrors.sentence(v100))
-                .matches("against 2 published sweeps of its class \\(all_reduce\\), of which 1 was used for its"
+        assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE))
+                .matches("against 2 published sweeps of all_reduce on its class, of which 1 was used for its"
                         + " constants: median error [0-9.]+% \\(worst [0-9.]+%\\) from 512 KiB on, unknown below");
-        assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine")))
+        assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE))
                 .isEmpty();
-        assertThat(NcclErrors.sentence(profile("gb200-nvl"))).startsWith("Azure's table of four GB200");
-        assertThat(NcclErrors.sentence(profile("mi250x-xgmi")))
-                .isEqualTo("no published sweep of its class says how far they are off");
+        assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE))
+                .startsWith("Azure's table of four GB200");
+        assertThat(NcclErrors.sentence(profile("mi250x-xgmi"), Collective.ALL_REDUCE))
+                .isEqualTo("no published sweep of all_reduce on its class says how far they are off");
     }
 
     /** All small rows of V100 are of one process, whose launches hide what a process for each GPU would take. */
@@ -99,16 +99,20 @@ class NcclErrorsTest {
         Machine some = Machine.preset("p3.16xlarge").subset(0, 1, 2, 4);
         SimulatedNccl across = SimulatedNccl.compared(some, Profiles.of(some));
         assertThat(across.range(Collective.ALL_REDUCE, 1 << 30)).isEmpty();
-        assertThat(across.remark()).contains("none of these had rings over PCIe");
+        assertThat(across.remark(Collective.ALL_REDUCE)).contains("none of these went peer to peer over PCIe");
+        Machine h100 = Machine.preset("dgx-h100");
+        SimulatedNccl switched = SimulatedNccl.compared(h100, Profiles.of(h100));
+        assertThat(switched.range(Collective.ALL_GATHER, 1 << 20)).isEmpty();
+        assertThat(switched.range(Collective.ALL_GATHER, 1 << 30)).isPresent();
+        Machine pcie = Machine.preset("pcie-8");
+        assertThat(SimulatedNccl.compared(pcie, Profiles.of(pcie)).range(Collective.ALL_REDUCE, 1 << 30))
+                .isEmpty();
     }
 
     @Test
     void smallAndLargeRowsAreApart() {
         NcclErrors errors = NcclErrors.of(
-                "x",
-                Set.of(Collective.ALL_REDUCE),
-                0,
-                List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))));
+                "x", Collective.ALL_REDUCE, 0, List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))));
         assertThat(errors.large())
                 .isEqualTo(new NcclErrors.Errors(
                         1, 1 << 16, errors.large().median(), errors.large().worst()));

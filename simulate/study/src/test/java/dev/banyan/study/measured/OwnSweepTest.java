@@ -77,10 +77,25 @@ class OwnSweepTest {
         }
     }
 
+    @Test
+    void aPublishedSweepOnItsOwnMachineIsSeenByTheConstants() {
+        MeasuredSweep sweep = NcclSweepReader.parse(
+                        "my.txt", ranks(8, 8, "Tesla V100-SXM2-16GB") + HEADING + row(436.99))
+                .getFirst();
+        Machine machine = Machine.preset("p3.16xlarge");
+        String published = "hybridcube_8xV100-SXM2-16GB_allreduce.csv";
+        assertThat(OwnSweep.of(published, sweep, machine, OwnSweep.Stated.NOTHING)
+                        .seen())
+                .isPresent();
+        assertThat(OwnSweep.of("my.txt", sweep, machine, OwnSweep.Stated.NOTHING)
+                        .seen())
+                .isEmpty();
+    }
+
     /** Links of a plain matrix have the usual speed, which is not that of every model. */
     @Test
     void theModelOfTheHeaderIsNamedWhereTheDescriptionHasNone() {
-        String matrix = "GPU0 GPU1\nGPU0 X NV18\nGPU1 NV18 X\n";
+        String matrix = "GPU0 GPU1 CPU Affinity\nGPU0 X NV18 0-15\nGPU1 NV18 X 0-15\n";
         Machine bare = new MachineReader().parse("two.txt", matrix);
         Machine named = new MachineReader()
                 .parse(
