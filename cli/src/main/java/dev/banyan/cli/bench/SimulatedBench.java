@@ -19,9 +19,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
-import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.Platform;
-import dev.banyan.schedule.plan.TuningFile;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
@@ -257,12 +255,12 @@ final class SimulatedBench {
         List<String> lines = summary.comparison("predicted time (us) out of place");
         List<String> choices = summary.choices();
         lines.addAll(choices);
-        Config config = Config.load();
-        if (!choices.isEmpty() && isTuned(config, sweep.call().collective())) {
-            lines.add("# auto follows a section of " + config.get(Config.TUNING));
+        Collective collective = sweep.call().collective();
+        if (!choices.isEmpty()
+                && predictions(AlgorithmConfig.of(AlgorithmChoice.AUTO)).isTuned(collective)) {
+            lines.add("# auto follows a section of " + Config.load().get(Config.TUNING));
         }
         Network network = chosen.network();
-        Collective collective = sweep.call().collective();
         int root = sweep.call().root();
         Bound bound = bound(sweep);
         lines.add("#");
@@ -275,15 +273,6 @@ final class SimulatedBench {
         limits.remove(reached);
         limits.forEach(limit -> lines.add("# " + limit.sentence()));
         return lines;
-    }
-
-    private boolean isTuned(Config config, Collective collective) {
-        return config.get(Planner.USE_TREE)
-                && config.find(Planner.TREE_ARRAY_BOUND).isEmpty()
-                && TuningFile.of(config)
-                        .flatMap(file -> file.find(platform(), chosen.machine()))
-                        .filter(section -> section.rules().containsKey(collective))
-                        .isPresent();
     }
 
     /** Returns the bound of all schedules over the chosen links. */

@@ -214,6 +214,11 @@ public final class Planner {
         return set(request).algorithm() == AlgorithmChoice.AUTO;
     }
 
+    /** Returns whether the automatic choice goes by rules of the tuning file for a collective. */
+    public boolean isTuned(Collective collective) {
+        return config.get(USE_TREE) && config.find(TREE_ARRAY_BOUND).isEmpty() && tuned.containsKey(collective);
+    }
+
     private AlgorithmConfig set(CollectiveRequest request) {
         return config.get(ALGORITHM).of(request.bytes(machine.size()));
     }

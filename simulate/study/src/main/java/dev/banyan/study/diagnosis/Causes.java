@@ -144,15 +144,15 @@ final class Causes {
         return machine.links().stream()
                 .anyMatch(link -> (link.a() == device || link.b() == device)
                         && (joinsSwitch(link)
-                                || (isFast(link) && link.a() < machine.size() && link.b() < machine.size())));
+                                || (link.kind().isNvLinkClass()
+                                        && link.a() < machine.size()
+                                        && link.b() < machine.size())));
     }
 
     private boolean joinsSwitch(Link link) {
         int hub = Math.max(link.a(), link.b()) - machine.size();
-        return isFast(link) && hub >= 0 && machine.hubs().get(hub).kind() == Hub.Kind.NVSWITCH;
-    }
-
-    private static boolean isFast(Link link) {
-        return link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI;
+        return link.kind().isNvLinkClass()
+                && hub >= 0
+                && machine.hubs().get(hub).kind() == Hub.Kind.NVSWITCH;
     }
 }

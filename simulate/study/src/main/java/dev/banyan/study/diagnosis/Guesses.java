@@ -6,7 +6,6 @@ import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.study.text.ByteSize;
-import dev.banyan.topology.Link;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -28,7 +27,7 @@ final class Guesses {
         this.measured = measured;
         log = measured.log();
         isFast = measured.setting().machine().links().stream()
-                .anyMatch(link -> link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI);
+                .anyMatch(link -> link.kind().isNvLinkClass());
     }
 
     /**

@@ -1,7 +1,6 @@
 package dev.banyan.study.diagnosis;
 
 import dev.banyan.topology.Hub;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -41,7 +40,7 @@ public final class RingHops {
 
     private boolean isFast(int a, int b) {
         return machine.links().stream()
-                .anyMatch(link -> (link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI)
+                .anyMatch(link -> link.kind().isNvLinkClass()
                         && Math.min(link.a(), link.b()) == Math.min(a, b)
                         && Math.max(link.a(), link.b()) == Math.max(a, b));
     }

@@ -18,7 +18,6 @@ import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Predictions;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.bound.SwitchReductionBound;
@@ -267,7 +266,7 @@ public record SweepDiagnosis(
                     : rings.rings().rings().stream().map(RingSet.Ring::order).toList();
             boolean isLogged = log != null && !log.rings().isEmpty();
             if (setting.transport() == Transport.HOST
-                    || machine.links().stream().noneMatch(Findings::isFast)) {
+                    || machine.links().stream().noneMatch(link -> link.kind().isNvLinkClass())) {
                 return;
             }
             List<String> pcie = hops.acrossPcie(orders);
@@ -276,10 +275,6 @@ public record SweepDiagnosis(
                         + String.join(", ", pcie) + " by PCIe, which " + (pcie.size() == 1 ? "has" : "have")
                         + " no NVLink; every byte of a ring passes there");
             }
-        }
-
-        private static boolean isFast(Link link) {
-            return link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI;
         }
 
         /** Adds the cause of small calls' times. */

@@ -34,6 +34,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
     public static final long LARGE = 64 << 10;
 
     private static final String RESOURCE = "nccl-errors.json";
+    private static final JsonNode STORED = stored();
 
     /**
      * Errors as fractions of the measured times, without their signs.
@@ -81,7 +82,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
     /** Returns the errors of all classes and collectives that a sweep was published of. */
     static List<NcclErrors> all() {
         List<NcclErrors> all = new ArrayList<>();
-        for (JsonNode entry : resource().get("sweeps")) {
+        for (JsonNode entry : STORED.get("sweeps")) {
             all.add(new NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("collective").textValue(),
@@ -93,7 +94,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
         return all;
     }
 
-    private static JsonNode resource() {
+    private static JsonNode stored() {
         try (InputStream in = NcclErrors.class.getResourceAsStream(RESOURCE)) {
             if (in == null) {
                 throw new IllegalStateException("resource " + RESOURCE + " is missing; the jar is not whole");
@@ -132,8 +133,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
     /** Returns whether published measurements say how far simulated times of a profile can be trusted. */
     static boolean isKnown(Profile profile) {
         return isBuiltIn(profile)
-                && (of(profile).findAny().isPresent()
-                        || resource().get("tables").has(profile.name()));
+                && (of(profile).findAny().isPresent() || STORED.get("tables").has(profile.name()));
     }
 
     /**
@@ -159,7 +159,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
     /** Returns how far simulated times of a collective can be trusted, in words. */
     public static String sentence(Profile profile, Collective collective) {
         Optional<NcclErrors> errors = of(profile, collective);
-        JsonNode tables = resource().get("tables").get(profile.name());
+        JsonNode tables = STORED.get("tables").get(profile.name());
         return errors.isPresent()
                 ? errors.get().sentence()
                 : tables != null && isBuiltIn(profile)

@@ -9,7 +9,6 @@ import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.workload.PredictedCall;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.network.Network;
@@ -23,7 +22,6 @@ public final class SimulatedNccl {
     private final NcclRings rings;
     private final Profile profile;
     private final Transport transport;
-    private final boolean hasFastLinks;
 
     /**
      * @param machine at least two devices, all of which take part
@@ -32,7 +30,6 @@ public final class SimulatedNccl {
      */
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
-        hasFastLinks = !hasNoFastLinks(machine);
         transport = transport(machine);
         rings = NcclRings.of(machine, profile, transport);
     }
@@ -67,8 +64,7 @@ public final class SimulatedNccl {
 
     /** Returns whether neither NVLink nor xGMI joins any devices. */
     static boolean hasNoFastLinks(Machine machine) {
-        return machine.links().stream()
-                .noneMatch(link -> link.kind() == Link.Kind.NVLINK || link.kind() == Link.Kind.XGMI);
+        return machine.links().stream().noneMatch(link -> link.kind().isNvLinkClass());
     }
 
     /** The rings, and what they carry. */
@@ -117,10 +113,9 @@ public final class SimulatedNccl {
      */
     private boolean hasRingsOfItsClass() {
         Network network = rings.rings().network();
-        return hasFastLinks
-                ? IntStream.range(0, network.arcs())
-                        .allMatch(arc -> network.kind(arc).isNvLinkClass())
-                : transport == Transport.HOST;
+        return transport == Transport.HOST
+                || IntStream.range(0, network.arcs())
+                        .allMatch(arc -> network.kind(arc).isNvLinkClass());
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */

@@ -58,6 +58,11 @@ public final class Predictions {
         return new CollectiveRequest(collective, root, Math.max(1, bytes / one), element, inPlace, Long.MAX_VALUE);
     }
 
+    /** Returns whether the automatic choice goes by rules of the tuning file for a collective. */
+    public boolean isTuned(Collective collective) {
+        return planner.isTuned(collective);
+    }
+
     /** Returns the plan of a request, with the chunk length of the setting or else of the simulator. */
     public PlannedSchedule plan(CollectiveRequest request) {
         CollectiveRequest set = asSet(request);
