@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Stream {@code from x n + to} carries copies from one rank to another, stream {@code n x n + rank} the
  * kernels of a device. A stream has a flow for each path that carries its copies. A flow uses resources: the
- * arcs of its path, or the memory of its device, which is resource {@code arcs + rank}. Immutable.
+ * arcs of its path, or the memory of its device, which is resource {@code arcs + rank}. Copies between ranks without
+ * peer access also use, at both ranks, what a device sends and receives together through the host's memory: resource
+ * {@code arcs + ranks + rank}. Immutable.
  */
 final class Wiring {
     final Network network;
@@ -42,13 +44,17 @@ final class Wiring {
         this.network = network;
         ranks = network.ranks();
         streams = ranks * ranks + ranks;
-        capacity = new double[network.arcs() + ranks];
+        capacity = new double[network.arcs() + 2 * ranks];
         queueing = new double[capacity.length];
         for (int arc = 0; arc < network.arcs(); arc++) {
             capacity[arc] = network.gbs(arc) * profile.efficiency(network.kind(arc)) * Clock.BYTES_PER_TICK;
             queueing[arc] = profile.queueing(network.kind(arc));
         }
-        Arrays.fill(capacity, network.arcs(), capacity.length, profile.get(Constant.REDUCE_GBS) * Clock.BYTES_PER_TICK);
+        int memories = network.arcs();
+        Arrays.fill(capacity, memories, memories + ranks, profile.get(Constant.REDUCE_GBS) * Clock.BYTES_PER_TICK);
+        for (int rank = 0; rank < ranks; rank++) {
+            capacity[memories + ranks + rank] = 2 * profile.get(Constant.HOST_DUPLEX) * widestArcFrom(rank);
+        }
         List<Flow> flows = new ArrayList<>();
         flowStart = new int[streams + 1];
         List<@Nullable LogicalLink> planned = new ArrayList<>();
@@ -105,6 +111,15 @@ final class Wiring {
                 .toArray();
     }
 
+    /** Returns the capacity of the widest arc from a rank that is no NVLink; infinity where there is none. */
+    private double widestArcFrom(int rank) {
+        return IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
+                .filter(arc -> !network.kind(arc).isNvLinkClass())
+                .mapToDouble(arc -> capacity[arc])
+                .max()
+                .orElse(Double.POSITIVE_INFINITY);
+    }
+
     private void addPaths(int pair, @Nullable LogicalLink planned, Detours detours, Profile profile, List<Flow> flows) {
         int from = pair / ranks;
         int to = pair % ranks;
@@ -138,6 +153,13 @@ final class Wiring {
         }
         if (arcs.isEmpty() || arcs.stream().distinct().count() < arcs.size()) {
             throw new IllegalArgumentException("path " + nodes + " has no hop, or the same one twice");
+        }
+        int from = nodes.getFirst();
+        int to = nodes.getLast();
+        if (!network.grantsPeerAccess(from, to)
+                && arcs.stream().noneMatch(arc -> network.kind(arc).isNvLinkClass())) {
+            arcs.add(network.arcs() + ranks + from);
+            arcs.add(network.arcs() + ranks + to);
         }
         return new Flow(share, Clock.ofUs(Math.max(0, us)), arcs);
     }

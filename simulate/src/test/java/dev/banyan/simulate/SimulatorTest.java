@@ -19,6 +19,8 @@ import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.Collections;
@@ -274,6 +276,21 @@ class SimulatorTest {
         assertThat(simulation.bytes(arc(network, 0, 2))).isEqualTo(0.25 * BYTES);
         assertThat(simulation.bytes(arc(network, 2, 1))).isEqualTo(0.25 * BYTES);
         assertThat(simulation.bytes(arc(network, 1, 0))).isEqualTo(BYTES);
+    }
+
+    /** Each way alone has the link; at once they have 0.6 of both. Rank 2, which has peer access, is not held back. */
+    @Test
+    void copiesWithoutPeerAccessShareTheWayThroughTheHost() {
+        Machine machine = NoPeerAccess.mark(machine(3, 1, pcie(0, 3, 10), pcie(1, 3, 10), pcie(2, 3, 10)), 0, 1);
+        Network network = Network.ofAllLinks(machine, 0, 1, 2);
+        Profile profile = ideal(Constant.HOST_DUPLEX, 0.6);
+        assertThat(end(network, profile, schedule(3, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);
+        assertThat(end(network, profile, schedule(3, BYTES, copy(0, 1), copy(1, 0))))
+                .isEqualTo(1000 / 0.6, EXACT);
+        assertThat(end(network, profile, schedule(3, BYTES, copy(0, 2), copy(2, 0))))
+                .isEqualTo(1000, EXACT);
+        assertThat(end(Network.ofAllLinks(machine, 2, 1, 0), profile, schedule(3, BYTES, copy(1, 2), copy(2, 1))))
+                .isEqualTo(1000 / 0.6, EXACT);
     }
 
     @Test

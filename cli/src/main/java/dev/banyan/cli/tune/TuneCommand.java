@@ -114,6 +114,12 @@ public final class TuneCommand extends ReportCommand {
             description = "Largest size (default: 1G; measured 16M).")
     private @Nullable ByteSize last;
 
+    @Option(
+            names = {"-f", "--stepfactor"},
+            paramLabel = "N",
+            description = "Each size is N times the one before (default: 2; measured 4).")
+    private @Nullable Integer factor;
+
     @Mixin
     private final VariantOptions variants = new VariantOptions();
 
@@ -147,6 +153,7 @@ public final class TuneCommand extends ReportCommand {
                 first.bytes() > 0 && most >= first.bytes(),
                 "-b is " + first.written() + " and -e is " + new ByteSize(most).written()
                         + "; sizes must be positive and ascending");
+        require(factor == null || factor > 1, "-f is " + factor + "; it must be at least 2");
         require(most <= Sizes.MOST_BYTES, "-e is " + most + " bytes; it must be at most 1024T");
         Variants named = variants.named(AlgorithmChoice.scheduled());
         Path file = Objects.requireNonNull(output).path();
@@ -177,7 +184,7 @@ public final class TuneCommand extends ReportCommand {
                 group, profile == null ? Profiles.of(group) : profile, CudaBackendProvider.execution(config));
         SimulatedCosts costs = ranged.usual();
         Trials trials = new SimulatedTrials(group, config, ranged, collective, root());
-        Tuner tuner = tune(trials, named, most, FACTOR);
+        Tuner tuner = tune(trials, named, most);
         IterationTimes times = workload == null
                 ? null
                 : new IterationTimes(group, costs, workload, variants.of(AlgorithmChoice.scheduled()));
@@ -202,7 +209,7 @@ public final class TuneCommand extends ReportCommand {
         Tuner tuner;
         List<String> remarks;
         try (Trials trials = new MeasuredTrials(site, collective, root(), most)) {
-            tuner = tune(trials, named, most, FACTOR_MEASURED);
+            tuner = tune(trials, named, most);
             remarks = trials.remarks();
         }
         report(
@@ -222,8 +229,9 @@ public final class TuneCommand extends ReportCommand {
                         null));
     }
 
-    private Tuner tune(Trials trials, Variants named, long most, int factor) {
-        List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor);
+    private Tuner tune(Trials trials, Variants named, long most) {
+        int usual = predicts ? FACTOR : FACTOR_MEASURED;
+        List<Long> sizes = Sizes.byFactor(first.bytes(), most, factor == null ? usual : factor);
         Tuner tuner = new Tuner(trials, named);
         try (Progress progress = Progress.start("tune", sizes.size(), err())) {
             for (long size : sizes) {

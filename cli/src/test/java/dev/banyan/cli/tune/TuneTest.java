@@ -228,11 +228,11 @@ class TuneTest {
     @Test
     void theHostBackendIsMeasured() throws Exception {
         Path file = folder.resolve("h.ini");
-        JsonNode report = CommandRun.of("tune --backend host --machine dgx-1v --devices 0,1 -b 1K -e 4K --format json"
-                        + " --collective broadcast --output " + file)
+        JsonNode report = CommandRun.of("tune --backend host --machine dgx-1v --devices 0,1 -b 1K -e 4K -f 2"
+                        + " --format json --collective broadcast --output " + file)
                 .json();
         assertThat(report.get("how").asText()).startsWith("measured in host memory (");
-        assertThat(report.get("rows")).hasSize(2);
+        assertThat(report.get("rows")).hasSize(3);
         Tuning tuning = TuningFile.read(file).sections().getFirst();
         assertThat(tuning.platform()).isEqualTo(Platform.ofThisHost());
         assertThat(tuning.rules()).containsOnlyKeys(Collective.BROADCAST);
@@ -270,6 +270,7 @@ class TuneTest {
                 "--predict --backend cuda|leave --backend out",
                 "--workload resnet-51|did you mean resnet-50",
                 "--predict --workload vgg-16 --collective reduce|leave --collective out",
+                "-f 1|-f is 1; it must be at least 2",
                 "-b 1M -e 1K|-b is 1M and -e is 1K; sizes must be positive and ascending",
                 "-b 0|sizes must be positive and ascending",
                 "--predict --devices 3|at least 2 devices",

@@ -3,6 +3,7 @@ package dev.banyan.trees.network;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -115,8 +116,9 @@ public final class Network {
      * @param joinedByNvlink whether NVLinks join all ranks
      * @param leavesOutLinks whether PCIe or links between sockets that could carry data were left out
      * @param switchesReduce whether some hub can copy and reduce
+     * @param withoutPeerAccess the pairs of ranks, {@code from x n + to}, that must not touch each other's memory
      */
-    record Traits(boolean joinedByNvlink, boolean leavesOutLinks, boolean switchesReduce) {}
+    record Traits(boolean joinedByNvlink, boolean leavesOutLinks, boolean switchesReduce, BitSet withoutPeerAccess) {}
 
     /** One arc, as it is handed in; they come sorted by (from, to). */
     record Arc(int from, int to, long capacity, double latencyUs, Link.Kind kind) {}
@@ -268,6 +270,14 @@ public final class Network {
     /** Returns whether some hub of it can copy and reduce data. */
     public boolean switchesReduce() {
         return traits.switchesReduce;
+    }
+
+    /**
+     * Returns whether two ranks have access to each other's memory, as far as the machine says: without it, copies
+     * between them go through the host's memory.
+     */
+    public boolean grantsPeerAccess(int a, int b) {
+        return !traits.withoutPeerAccess.get(a * ranks + b);
     }
 
     /** Returns the assumptions beyond the machine's description, one sentence each. */

@@ -4,9 +4,11 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -281,8 +283,23 @@ final class NetworkBuilder {
                 nodes.toArray(Network.Node[]::new),
                 arcs,
                 exact(resolution).multiply(unit),
-                new Network.Traits(joinedByNvlink, leavesOutLinks, switchesReduce(nodes)),
+                new Network.Traits(joinedByNvlink, leavesOutLinks, switchesReduce(nodes), withoutPeerAccess()),
                 warnings);
+    }
+
+    private BitSet withoutPeerAccess() {
+        BitSet pairs = new BitSet();
+        for (int marked = 0; marked < group.length; marked++) {
+            if (machine.devices().get(group[marked]).attributes().containsKey(NoPeerAccess.ATTRIBUTE)) {
+                for (int other = 0; other < group.length; other++) {
+                    if (NoPeerAccess.between(machine, group[marked], group[other])) {
+                        pairs.set(marked * group.length + other);
+                        pairs.set(other * group.length + marked);
+                    }
+                }
+            }
+        }
+        return pairs;
     }
 
     private boolean switchesReduce(List<Network.Node> nodes) {

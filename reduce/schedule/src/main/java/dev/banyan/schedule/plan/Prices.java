@@ -24,7 +24,7 @@ final class Prices {
      * The time of a further chunk in us, if the backend decides the length of chunks: the launches of a copy and of a
      * kernel on a busy stream. In simulation, {@link ChunkRule} gives nearly the best length with this value.
      */
-    static final double CHUNK_OVERHEAD_US = 0.5;
+    static final double CHUNK_OVERHEAD_US = 2.2;
 
     /** The candidates; of equally fast ones the first is taken. */
     private static final List<AlgorithmChoice> CANDIDATES = List.of(

@@ -81,22 +81,22 @@ class PricesTest {
         Prices prices = prices(algorithms, p3);
         Network network = Network.of(p3);
         double hop = network.latencyUs(0);
-        // 25 GB/s over links that are all in use both ways; depth 2. Of 1048.6 us, chunks of 0.5 us each: the root of
-        // 2097.2 times the stages but one, unless said otherwise.
+        // 25 GB/s over links that are all in use both ways; depth 2. Of 1048.6 us, chunks of 2.2 us each: the root of
+        // 476.6 times the stages but one, unless said otherwise.
         long count = 25 << 18;
         double us = 25.0 * (1 << 20) / 25e3;
         CollectiveRequest allReduce = request(Collective.ALL_REDUCE, -1, count, Long.MAX_VALUE);
         assertThat(prices.predictedUs(AlgorithmChoice.SINGLE_TREE, allReduce))
-                .isCloseTo(us * (1 + 3 / 79.0) + 4 * hop, within(1e-6));
+                .isCloseTo(us * (1 + 3 / 38.0) + 4 * hop, within(1e-6));
         CollectiveRequest whole = request(Collective.ALL_REDUCE, -1, count, 1L << 40);
         assertThat(prices.predictedUs(AlgorithmChoice.SINGLE_TREE, whole)).isCloseTo(us * 4 + 4 * hop, within(1e-6));
         CollectiveRequest broadcast = request(Collective.BROADCAST, 0, count, Long.MAX_VALUE);
         assertThat(prices.predictedUs(AlgorithmChoice.SINGLE_TREE, broadcast))
-                .isCloseTo(us * (1 + 1 / 46.0) + 2 * hop, within(1e-6));
+                .isCloseTo(us * (1 + 1 / 22.0) + 2 * hop, within(1e-6));
         // Hung up at 3 the tree is a line, and its links are used the other way: the same bandwidth.
         assertThat(prices.predictedUs(
                         AlgorithmChoice.SINGLE_TREE, request(Collective.REDUCE, 3, count, Long.MAX_VALUE)))
-                .isCloseTo(us * (1 + 2 / 65.0) + 3 * hop, within(1e-6));
+                .isCloseTo(us * (1 + 2 / 31.0) + 3 * hop, within(1e-6));
     }
 
     @Test
