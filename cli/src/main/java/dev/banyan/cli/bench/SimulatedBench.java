@@ -27,6 +27,7 @@ import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
+import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
@@ -272,6 +273,7 @@ final class SimulatedBench {
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
         limits.remove(reached);
         limits.forEach(limit -> lines.add("# " + limit.sentence()));
+        LinkRemarks.of(chosen.machine()).forEach(remark -> lines.add("# " + remark));
         return lines;
     }
 

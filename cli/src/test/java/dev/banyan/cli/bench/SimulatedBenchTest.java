@@ -141,6 +141,19 @@ class SimulatedBenchTest {
         }
     }
 
+    /** Both directions share the way, so that rings keep the bound's rate times {@code host.duplex}. */
+    @Test
+    void theWayThroughTheHostIsSharedByBothDirections() throws Exception {
+        String arguments = "predict --machine rtx4090x8 -b 64M -e 64M -a ring";
+        JsonNode row = CommandRun.of(arguments + " --format json").rows().get(0);
+        assertThat(row.get("algbwGBs").asDouble() / 13.714).isBetween(0.55, 0.615);
+        assertThat(CommandRun.of(arguments).out())
+                .contains("\n"
+                        + "# No peer access between any two devices: copies between them go through the host,"
+                        + " where each direction kept 50% to 86% of its rate while both were busy (six published"
+                        + " machines)\n");
+    }
+
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */
     @Test
     void reproducibleSumsKeepMostOfTheRate() throws Exception {
