@@ -62,7 +62,7 @@ class BoundCommandTest {
         CommandRun run = CommandRun.of("bound --machine p3.16xlarge --root 3");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("# p3.16xlarge: what no schedule between its 8 devices can exceed")
+                .contains("# p3.16xlarge: rates that no schedule between its 8 devices can exceed")
                 .contains(
                         "# PCIe is counted as NCCL counts it (12 GB/s one way for 16 lanes of 8 GT/s, 15.754 GB/s raw);"
                                 + " single copies have been faster, so that measured rates may exceed bounds"
@@ -167,7 +167,7 @@ class BoundCommandTest {
                     .hasSize(3);
         }
         assertThat(CommandRun.of("bound --machine " + topo).out())
-                .contains("what no schedule between its 8 devices can exceed if what is assumed is right");
+                .contains("rates that no schedule between its 8 devices can exceed, if the assumptions are right");
         assertThat(json("bound --gpu B200 --machine " + topo)
                         .get("rows")
                         .get(0)
@@ -179,7 +179,7 @@ class BoundCommandTest {
                 .satisfies(assumed -> assertThat(assumed.asText()).isEqualTo("10 GB/s between CPU sockets"));
         assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --socket-gbs 60 --machine " + topo)
                         .out())
-                .contains("devices can exceed, by the links")
+                .contains("devices can exceed; the last column says which links, rates or abilities of switches count")
                 .doesNotContain("assumed");
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
         assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");

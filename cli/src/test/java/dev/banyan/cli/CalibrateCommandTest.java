@@ -54,6 +54,16 @@ class CalibrateCommandTest {
     }
 
     @Test
+    void peerAccessThatTheReportDeniesIsAskedFor() throws IOException {
+        Files.writeString(from, "P2P Connectivity Matrix\n D\\D 0 1\n 0 1 0\n 1 0 1\n" + MEASURED);
+        String warning = "warning: " + from + " says that no pair of GPUs has peer access, and dgx-2 does not say"
+                + " so; add --peer-access no here and wherever the profile is used";
+        assertThat(calibrate(" --machine dgx-2 --devices 0,1").err()).contains(warning);
+        assertThat(calibrate(" --machine dgx-2 --devices 0,1 --peer-access no").err())
+                .doesNotContain("warning");
+    }
+
+    @Test
     void anotherProfilesConstantsCanBeTheBase() throws IOException {
         Path base = folder.resolve("base.json");
         Files.writeString(

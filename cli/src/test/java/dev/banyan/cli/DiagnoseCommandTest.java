@@ -51,6 +51,22 @@ class DiagnoseCommandTest {
                                 + " measured\\.");
     }
 
+    /** A row that stands out is no trend: the last row is as fast as those before it. */
+    @Test
+    void oneFastRowIsNoRise() throws IOException {
+        Path sweep = file(
+                "sweep.txt",
+                HEADING + "262144,265\n16777216,18700\n33554432,37000\n67108864,75000\n134217728,150000\n");
+        assertThat(diagnosed("--machine rtx4090x8 --devices 0,1 --sweeps " + sweep))
+                .contains(
+                        "From 256 KiB on NCCL reaches 4% of what schedules would carry at most over these links between"
+                                + " peers (")
+                .containsPattern("NCCL is [0-9.]+ times as slow as its rings allow here, by a model that was off by at"
+                        + " most 2\\.2 times in published sweeps; the way through the host is in the model, so check"
+                        + " the speeds that are assumed of links\\.")
+                .doesNotContain("still rising");
+    }
+
     @Test
     void callsWithoutKernelsArePredictedAsGraphsOfCopies() throws IOException {
         Path sweep = file("sweep.txt", HEADING + "67108864,20000\n");

@@ -84,7 +84,8 @@ class GpuCommandTest {
         Path file = folder.resolve("banyan-tuned.ini");
         CommandRun tune = banyan("", "tune --devices 5,1 -b 1K -e 4K --collective broadcast --output " + file);
         assertThat(tune.status()).as(tune.err()).isZero();
-        assertThat(tune.out()).contains("# measured on GPUs [5, 1], executor kernel: ");
+        assertThat(tune.out())
+                .contains("# measured on GPUs [5, 1], executor kernel (graphs where kernels cannot run): ");
         Config config = Config.builder().load(Map.of(), Map.of(), folder);
         assertThat(config.warnings()).isEmpty();
         Tuning tuning = TuningFile.of(config).orElseThrow().sections().getFirst();

@@ -224,6 +224,19 @@ class MachinePageTest {
         return directed % 2 == 0 ? link.a() : link.b();
     }
 
+    /** Their copies also take a part of the way through the host, which is no link. */
+    @Test
+    void machinesWithoutPeerAccessHavePages() {
+        PageModel staged = Pages.model(Machine.preset("rtx4090x8").subset(0, 1, 4));
+        int directed = 2 * staged.machine().links().size();
+        assertThat(staged.playbacks())
+                .isNotEmpty()
+                .allSatisfy(playback -> assertThat(playback.routes())
+                        .isNotEmpty()
+                        .allSatisfy(route ->
+                                assertThat(route.subList(2, route.size())).allMatch(link -> link < directed)));
+    }
+
     @Test
     void gradientsTogetherTakeNoLongerThanOneByOne() {
         assertThat(model.steps())

@@ -426,6 +426,7 @@ final class Engine implements FairShares.Listener, CopyEngines.Waiting {
                     wiring.from(stream),
                     wiring.to(stream),
                     Arrays.stream(wiring.path, wiring.pathStart[flow], wiring.pathStart[flow + 1])
+                            .filter(resource -> resource < wiring.network.arcs())
                             .boxed()
                             .toList(),
                     bytes,

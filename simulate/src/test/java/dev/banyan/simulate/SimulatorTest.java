@@ -17,12 +17,14 @@ import static org.assertj.core.api.Assertions.within;
 import dev.banyan.schedule.Chunk;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.Step;
+import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -281,7 +283,17 @@ class SimulatorTest {
     /** Each way alone has the link; at once they have 0.6 of both. Rank 2, which has peer access, is not held back. */
     @Test
     void copiesWithoutPeerAccessShareTheWayThroughTheHost() {
-        Machine machine = NoPeerAccess.mark(machine(3, 1, pcie(0, 3, 10), pcie(1, 3, 10), pcie(2, 3, 10)), 0, 1);
+        Machine below = machine(3, 1, pcie(0, 3, 10), pcie(1, 3, 10), pcie(2, 3, 10));
+        Machine machine = NoPeerAccess.mark(
+                new Machine(
+                        "test",
+                        below.devices(),
+                        List.of(Hub.of("CPU", Hub.Kind.CPU_SOCKET)),
+                        below.links(),
+                        List.of(),
+                        List.of()),
+                0,
+                1);
         Network network = Network.ofAllLinks(machine, 0, 1, 2);
         Profile profile = ideal(Constant.HOST_DUPLEX, 0.6);
         assertThat(end(network, profile, schedule(3, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);
@@ -291,6 +303,31 @@ class SimulatorTest {
                 .isEqualTo(1000, EXACT);
         assertThat(end(Network.ofAllLinks(machine, 2, 1, 0), profile, schedule(3, BYTES, copy(1, 2), copy(2, 1))))
                 .isEqualTo(1000 / 0.6, EXACT);
+    }
+
+    /** Both ways go up and down the link above the switch, which has the width of one. */
+    @Test
+    void copiesWithoutPeerAccessBelowASwitchShareTheLinkAboveIt() {
+        Machine machine = NoPeerAccess.mark(machine(2, 1, pcie(0, 2, 10), pcie(1, 2, 10)), 0, 1);
+        Network network = Network.ofAllLinks(machine, 0, 1);
+        Profile profile = ideal(Constant.HOST_DUPLEX, 1);
+        List<SimulationListener.Transfer> transfers = new ArrayList<>();
+        double end = new Simulator(network, List.of(), profile)
+                .run(List.of(Job.of(schedule(2, BYTES, copy(0, 1), copy(1, 0)))), new SimulationListener() {
+                    @Override
+                    public void transferred(Transfer transfer) {
+                        transfers.add(transfer);
+                    }
+
+                    @Override
+                    public void reduced(Reduction reduction) {}
+                })
+                .endUs();
+        assertThat(end).isEqualTo(2000, EXACT);
+        assertThat(end(network, profile, schedule(2, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);
+        assertThat(transfers)
+                .hasSize(2)
+                .allSatisfy(transfer -> assertThat(transfer.arcs()).hasSize(2).allMatch(arc -> arc < network.arcs()));
     }
 
     @Test

@@ -46,8 +46,8 @@ import picocli.CommandLine.Option;
                 "Run every collective, type, operation and algorithm at awkward sizes, in and out of place, and check"
                     + " every element against a 64-bit reference. Without --machine a preset's links stand for the"
                     + " machine's, GPUs are counted as CUDA counts them, and each is taken once where --devices is not"
-                    + " given (of the host 8 virtual ones). With it, pairs that must not use peer access go through"
-                    + " the host.",
+                    + " given (of the host 8 virtual ones). With --machine, pairs that must not use peer access go"
+                    + " through the host.",
         footer = {
             "",
             "Examples:",

@@ -8,6 +8,7 @@ import dev.banyan.cli.bench.report.Row;
 import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.cli.bench.workload.WorkloadRow;
+import dev.banyan.cli.input.OtherGpus;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
@@ -35,7 +36,6 @@ import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.PredictedSum;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
-import dev.banyan.topology.Device;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
@@ -131,10 +131,7 @@ final class SimulatedBench {
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
-            if (chosen.machine().devices().stream().anyMatch(SimulatedBench::isOfOthers)) {
-                reporter.lines(List.of(
-                        "# Banyan does not run on these GPUs; its times are what the simulator expects if it did"));
-            }
+            OtherGpus.remark(chosen.machine()).ifPresent(remark -> reporter.lines(List.of("# " + remark)));
         }
         if (sums) {
             reporter.lines(passes());
@@ -155,12 +152,6 @@ final class SimulatedBench {
                 chosen.machine().name() + ", simulated",
                 rows,
                 bound(sweep).gbs().doubleValue());
-    }
-
-    /** Returns whether a device is AMD's or older than sm_70. */
-    private static boolean isOfOthers(Device device) {
-        return device.attributes().containsKey("gcn")
-                || device.attributes().getOrDefault("sm", "").matches("[1-6][0-9]");
     }
 
     private static boolean isNccl(Row row) {
@@ -224,7 +215,7 @@ final class SimulatedBench {
         if (programs == 0) {
             return List.of(
                     "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
-                    "# (it prices kernels where GPUs reach each other without a CPU between, unless"
+                    "# (kernels are predicted where GPUs reach each other's memory without a CPU between them, unless"
                             + " BANYAN_CUDA_EXECUTOR=graph)");
         }
         List<String> lines = new ArrayList<>();

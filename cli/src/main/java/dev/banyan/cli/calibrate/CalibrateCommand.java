@@ -102,7 +102,13 @@ public final class CalibrateCommand extends ReportCommand {
         Profile rest = base == null ? Profiles.of(chosen.machine()) : base;
         String called = name == null ? chosen.machine().name() + "-measured" : name;
         Calibration calibration = Calibration.of(report, chosen.machine(), rest, called);
-        remark(forPrograms() ? null : chosen.remark(), chosen.machine().warnings());
+        List<String> warnings = new ArrayList<>(chosen.machine().warnings());
+        if (report.deniesPeerAccessOf(chosen.machine())) {
+            warnings.add(report.source() + " says that no pair of GPUs has peer access, and "
+                    + chosen.machine().name()
+                    + " does not say so; add --peer-access no here and wherever the profile is used");
+        }
+        remark(forPrograms() ? null : chosen.remark(), warnings);
         answer(chosen.machine(), calibration, rest, report.source(), () -> {
             PrintWriter out = out();
             calibration

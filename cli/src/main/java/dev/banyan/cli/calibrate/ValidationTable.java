@@ -33,7 +33,7 @@ record ValidationTable(ValidationReport report) {
     }
 
     private static TextTable table(SweepReport sweep) {
-        TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "bound by");
+        TextTable table = new TextTable("size\n(B)", "measured\n(us)", "simulated\n(us)", "error", "protocol");
         for (RowReport row : sweep.rows()) {
             table.row(
                     Long.toString(row.bytes()),

@@ -27,10 +27,10 @@ record BoundTable(MachineBounds bounds) {
         }
         boolean markdown = format == TableFormat.markdown;
         String comment = markdown ? "" : "# ";
-        out.println(comment + TerminalText.of(bounds.machine()) + ": what no schedule between its "
+        out.println(comment + TerminalText.of(bounds.machine()) + ": rates that no schedule between its "
                 + bounds.devices().size()
                 + " devices can exceed"
-                + (bounds.assumed().isEmpty() ? "" : " if what is assumed is right")
+                + (bounds.assumed().isEmpty() ? "" : ", if the assumptions are right")
                 + condition(several, !bounds.rates().isEmpty())
                 + (bounds.relays().isEmpty()
                         ? ""
@@ -64,9 +64,9 @@ record BoundTable(MachineBounds bounds) {
     /** Returns what the limits depend on. */
     private static String condition(boolean several, boolean rated) {
         if (several) {
-            return ", by the links" + (rated ? ", rates" : "") + " and abilities of switches that are counted";
+            return "; the last column says which links" + (rated ? ", rates" : "") + " or abilities of switches count";
         }
-        return rated ? ", by the rates that are counted" : "";
+        return rated ? ", at the rates named below" : "";
     }
 
     private static String counted(String counted) {

@@ -1,6 +1,7 @@
 package dev.banyan.cli.compare;
 
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.OtherGpus;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.Progress;
@@ -47,7 +48,8 @@ import picocli.CommandLine.Option;
             "packing: trees packed into the links. ring: the rings that carry most together,",
             "each one way around, over all links where NVLink or xGMI has no ring.",
             "star: all to the first device and back. one-shot: all send all to all.",
-            "nccl: the simulator's model of NCCL; its rate is that between 1 and 2 GiB.",
+            "nccl: NCCL's rings, or its reduction in switches, over the same links.",
+            "algbw: of a large call, by the links alone.",
             "predicted: algbw of 1 GiB by the simulator, as banyan predict prints it.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
             "planning: the least time to build the trees, warm.",
@@ -108,7 +110,7 @@ public final class CompareCommand extends Subcommand {
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            new CompareTable(report).print(out(), format);
+            new CompareTable(report, OtherGpus.remark(chosen.machine())).print(out(), format);
         });
     }
 

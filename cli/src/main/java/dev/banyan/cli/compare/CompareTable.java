@@ -14,15 +14,20 @@ import dev.banyan.study.text.Numbers;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
-/** Prints a comparison for people. */
-record CompareTable(Comparison comparison) {
+/**
+ * Prints a comparison for people.
+ *
+ * @param remark on predictions for these GPUs
+ */
+record CompareTable(Comparison comparison, Optional<String> remark) {
     void print(PrintWriter out, TableFormat format) {
         TextTable table = new TextTable(
                 "allreduce",
-                "rate\n(GB/s)",
+                "algbw\n(GB/s)",
                 "ratio\nto bound",
-                "predicted\nat 1 GiB",
+                "predicted at\n1 GiB (GB/s)",
                 "depth",
                 "trees",
                 "planning\n(ms)");
@@ -73,6 +78,7 @@ record CompareTable(Comparison comparison) {
                         ? "; kernels carry out packing and star with sums in the switch, so that their own rows have no"
                                 + " prediction"
                         : ""));
+        remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("exact: the trees of greatest weight, which need not have the greatest rate");
         }

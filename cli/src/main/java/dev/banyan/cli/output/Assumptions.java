@@ -12,7 +12,7 @@ public final class Assumptions {
         return assumed.isEmpty()
                 ? Optional.empty()
                 : Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
-                        + "; a bound of such links is assumed, too (--gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and"
-                        + " --peer-access state what is known)");
+                        + "; bounds rest on these assumptions (if you know better, state it by --gpu, --pcie-gen,"
+                        + " --nvlink-gbs, --socket-gbs or --peer-access)");
     }
 }

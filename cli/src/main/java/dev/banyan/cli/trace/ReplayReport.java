@@ -39,7 +39,8 @@ record ReplayReport(
         out.println("# " + Numbers.count(messages, "message") + " of " + Numbers.count(iterations, "iteration") + " on "
                 + where + ", servers on "
                 + (serversApart ? "devices of their own" : "workers' devices"));
-        TextTable table = new TextTable("key", "traced\nus", "predicted\nus", "ratio");
+        out.println("# of a key: from its push until its value is there, the mean of iterations and workers");
+        TextTable table = new TextTable("key", "traced\n(us)", "predicted\n(us)", "ratio");
         for (Replayed.KeyTime key : keys) {
             table.row(cells(Integer.toString(key.key()), key.tracedUs(), key.predictedUs()));
         }

@@ -27,7 +27,7 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
     void printTable(PrintWriter out) {
         String carried = plan.packed() ? " for " + report.collective() : "";
         out.println(Numbers.format(
-                "# %s: %d devices, %s%s, %d %s in %.2f ms",
+                "# %s: %d devices, %s%s, %d %s in %.2f ms, as the first of its process",
                 TerminalText.of(report.machine()),
                 report.devices(),
                 report.algorithm(),
@@ -65,7 +65,7 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
             }
             out.println(TreeDrawing.of(forest.trees().get(i)).stripTrailing());
             if (plan.goesUp() && plan.goesDown() && tree.upEdges() != null) {
-                out.println("# and for the way up:");
+                out.println("# for the way up (the tree above is for the way down):");
                 out.println(TreeDrawing.of(packed.up()).stripTrailing());
             }
         }
@@ -114,7 +114,7 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
         out.println(
                 pairs.isEmpty()
                         ? "# all over direct links"
-                        : "# ways other than the direct link alone, from rank > to rank (share of what goes there):");
+                        : "# pairs, as from>to, that do not use their direct link alone, and the share of their data:");
         pairs.forEach((way, some) -> out.println("#   " + TerminalText.of(way) + ": "
                 + (some.size() > FEW_PAIRS ? some.size() + " pairs" : String.join(" ", some))));
     }

@@ -6,6 +6,7 @@ import dev.banyan.cli.bench.rank.RankSite;
 import dev.banyan.cli.bench.report.CallPicture;
 import dev.banyan.cli.bench.workload.WorkloadOption;
 import dev.banyan.cli.input.MachineOptions;
+import dev.banyan.cli.input.OtherGpus;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.PlotFile;
@@ -42,6 +43,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -198,7 +200,8 @@ public final class TuneCommand extends ReportCommand {
                         group.size(),
                         collective,
                         "predicted with profile " + costs.profile().name(),
-                        trials.remarks(),
+                        Stream.concat(OtherGpus.remark(group).stream(), trials.remarks().stream())
+                                .toList(),
                         tuner.sizes(),
                         workload,
                         times == null ? List.of() : times.ways(tuner.rules()),

@@ -3,6 +3,7 @@ package dev.banyan.cli.tune;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
@@ -38,6 +39,10 @@ record TuneReport(
         @Nullable Workload workload,
         List<IterationTimes.Iteration> ways,
         IterationTimes.@Nullable Bound bound) {
+    private boolean isByKernels() {
+        return !tuning.platform().backend().equals("host") && tuning.platform().execution() == Execution.PROGRAMS;
+    }
+
     private SizeRules rules() {
         return tuning.rules().getOrDefault(collective, SizeRules.AUTO);
     }
@@ -49,7 +54,9 @@ record TuneReport(
      */
     List<String> lines(String file, @Nullable String origin) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + how + ", executor " + tuning.platform().execution().label() + ": "
+        lines.add("# " + how + ", executor " + tuning.platform().execution().label()
+                + (isByKernels() ? " (graphs where kernels cannot run)" : "")
+                + ": "
                 + TerminalText.of(tuning.machine()) + ", " + devices + " devices, " + collective.label());
         if (origin != null) {
             lines.add("# " + TerminalText.of(origin));
@@ -82,7 +89,10 @@ record TuneReport(
         lines.add(
                 sizes.stream().anyMatch(Tuner.Found::apart)
                         ? "# * is the fastest: its range overlaps with that of no other algorithm"
-                        : "# no choice is known to be the fastest: ranges of other algorithms overlap with its own");
+                        : "# at no size is the choice known to be the fastest: its range, or that of another algorithm,"
+                                + " is unknown or they overlap");
+        lines.add(
+                "# a column has the least time of its algorithm over all lengths of chunks and numbers of trees tried");
         remarks.forEach(remark -> lines.add("# " + remark));
         lines.add("# by size: " + rules());
         lines.add("# written to " + TerminalText.of(file));

@@ -30,6 +30,10 @@ class SimulatedBenchTest {
                         .out()
                         .contains("\n# Banyan does not run on these GPUs; "))
                 .isEqualTo(isNamed);
+        assertThat(CommandRun.of("compare --devices 0,1 -m " + preset)
+                        .out()
+                        .contains("\n# Banyan does not run on these GPUs; "))
+                .isEqualTo(isNamed);
     }
 
     @Test

@@ -109,7 +109,7 @@ class CompareTest {
                         line.equals("# bound (NVLink): limited by the links of all 4 GPUs to NVSwitch: each GPU has 300"
                                 + " GB/s each way and must send and receive 3/2 bytes on average for each byte of"
                                 + " data: 300 * 2/3 = 200 GB/s"))
-                .anyMatch(line -> line.matches("# allreduce +rate +ratio +predicted +depth +trees +planning"))
+                .anyMatch(line -> line.matches("# allreduce +algbw +ratio +predicted at +depth +trees +planning"))
                 .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1[0-9.]+ +1 +4 +\\d+\\.\\d\\d"))
                 .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +[0-9.]+ +1 +1 +\\d+\\.\\d\\d"));
     }
@@ -168,8 +168,8 @@ class CompareTest {
         assertThat(run.out().lines().toList())
                 .startsWith("p3.16xlarge: allreduce between 4 devices [0,1,2,4], relays [3,5,6,7]")
                 .contains(
-                        "| allreduce | rate (GB/s) | ratio to bound | predicted at 1 GiB | depth | trees | planning"
-                                + " (ms) |",
+                        "| allreduce | algbw (GB/s) | ratio to bound | predicted at 1 GiB (GB/s) | depth | trees |"
+                                + " planning (ms) |",
                         "|---|---:|---:|---:|---:|---:|---:|")
                 .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
                 .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))

@@ -63,6 +63,8 @@ public final class Network {
         RELAY,
         /** A hub of the machine. */
         HUB,
+        /** A CPU socket, which has host memory. */
+        SOCKET,
         /** Host memory, through which devices without any connection are staged. */
         HOST
     }

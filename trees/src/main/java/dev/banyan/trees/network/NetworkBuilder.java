@@ -287,6 +287,12 @@ final class NetworkBuilder {
                 warnings);
     }
 
+    private Network.Kind kindOfHub(int node) {
+        return machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET
+                ? Network.Kind.SOCKET
+                : Network.Kind.HUB;
+    }
+
     private BitSet withoutPeerAccess() {
         BitSet pairs = new BitSet();
         for (int marked = 0; marked < group.length; marked++) {
@@ -339,7 +345,7 @@ final class NetworkBuilder {
                                 : new Network.Node(
                                         node,
                                         machine.node(node).name(),
-                                        part[node] == RELAY ? Network.Kind.RELAY : Network.Kind.HUB));
+                                        part[node] == RELAY ? Network.Kind.RELAY : kindOfHub(node)));
             }
         }
         return nodes;

@@ -83,8 +83,8 @@ public final class Summary {
                 .toList();
         return !ranged.contains(true)
                 ? ""
-                : "; ranges overlap " + (ranged.contains(false) ? "or are unknown " : "")
-                        + "at every size, which leaves open what is faster";
+                : "; at every size the ranges of the fastest overlap"
+                        + (ranged.contains(false) ? " or are unknown" : "") + ", which leaves open which is fastest";
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */

@@ -88,9 +88,10 @@ public record OverlapBench(HostSite site, Reporter reporter) {
         lines.addAll(StepTimes.table(results));
         lines.add("#");
         for (StepTimes other : results.subList(1, results.size())) {
+            double more = first.exposedMs() - other.exposedMs();
             lines.add(Numbers.format(
-                    "# exposed communication of %s is %.3f ms, %+.3f ms to that of %s",
-                    first.kvstore(), first.exposedMs(), first.exposedMs() - other.exposedMs(), other.kvstore()));
+                    "# exposed communication of %s is %.3f ms, %.3f ms %s than that of %s",
+                    first.kvstore(), first.exposedMs(), Math.abs(more), more < 0 ? "less" : "more", other.kvstore()));
         }
         return lines;
     }

@@ -124,7 +124,8 @@ class SummaryTest {
                 predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
                 predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
         assertThat(summary.table("predicted time (us)"))
-                .startsWith("# predicted time (us); ranges overlap at every size, which leaves open what is faster");
+                .startsWith("# predicted time (us); at every size the ranges of the fastest overlap, which leaves open"
+                        + " which is fastest");
         assertThat(summary.shareOf(0.8192, ""))
                 .anyMatch(line -> line.endsWith("auto   50% (17% to 63%)"))
                 .anyMatch(line -> line.endsWith("nccl   20% (19% to 21%)"));

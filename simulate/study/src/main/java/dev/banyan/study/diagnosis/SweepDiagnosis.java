@@ -11,6 +11,7 @@ import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
@@ -25,6 +26,7 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -217,19 +219,31 @@ public record SweepDiagnosis(
             return compared.rows().stream().mapToDouble(this::share).max().orElseThrow();
         }
 
+        /** Returns where the last rows begin that all reach a share; the number of rows where the last does not. */
+        private int firstOfLast(List<SweepComparison.Row> rows, double share) {
+            int from = rows.size();
+            while (from > 0 && share(rows.get(from - 1)) >= share) {
+                from--;
+            }
+            return from;
+        }
+
         /** The share of the bound, and from which size on. */
         private void share() {
             List<SweepComparison.Row> rows = compared.rows();
             double best = best();
-            int from = rows.size();
-            double least = best;
-            while (from > 0 && share(rows.get(from - 1)) >= FLAT * best) {
-                from--;
-                least = Math.min(least, share(rows.get(from)));
+            double last = share(rows.getLast());
+            boolean isRising = rows.size() > 1 && share(rows.get(rows.size() - 2)) < FLAT * last;
+            int from = firstOfLast(rows, FLAT * best);
+            if (from == rows.size() - 1 && !isRising) {
+                // The best row is one of few that stand out.
+                from = firstOfLast(rows, FLAT * last);
             }
             String limit = "of what schedules "
-                    + (setting.transport() == Transport.HOST ? "between peers over these links " : "over these links ")
-                    + "carry at most " + (reduces ? "with reduction in the switches " : "")
+                    + (setting.transport() == Transport.HOST
+                            ? "would carry at most over these links between peers "
+                            : "over these links carry at most ")
+                    + (reduces ? "with reduction in the switches " : "")
                     + "(" + Numbers.gbs(boundGbs) + " of algbw; banyan bound says why)";
             if (from == rows.size()) {
                 findings.add("NCCL reaches " + percent(best) + " " + limit + " and falls back to "
@@ -238,12 +252,14 @@ public record SweepDiagnosis(
             } else if (rows.size() == 1) {
                 findings.add("At " + size(rows.getFirst().bytes()) + " NCCL reaches " + percent(best) + " " + limit);
             } else {
-                String reached =
-                        percent(least).equals(percent(best)) ? percent(best) : percent(least) + " to " + percent(best);
-                findings.add("From " + size(rows.get(from).bytes()) + " on NCCL reaches " + reached + " " + limit
-                        + (from == rows.size() - 1 && rows.size() > 1
-                                ? "; it is still rising there, so measure larger sizes"
-                                : ""));
+                DoubleSummaryStatistics reached = rows.subList(from, rows.size()).stream()
+                        .mapToDouble(this::share)
+                        .summaryStatistics();
+                String most = percent(reached.getMax());
+                findings.add("From " + size(rows.get(from).bytes()) + " on NCCL reaches "
+                        + (percent(reached.getMin()).equals(most) ? most : percent(reached.getMin()) + " to " + most)
+                        + " " + limit
+                        + (from == rows.size() - 1 ? "; it is still rising there, so measure larger sizes" : ""));
             }
             if (best > NOISE) {
                 findings.add("That is more than the bound: the links are faster than they are described, or fewer GPUs"
@@ -312,7 +328,7 @@ public record SweepDiagnosis(
             if (ratio > EXPECTED) {
                 String times = Numbers.format("%.1f", ratio);
                 return measured.isModelOfClass()
-                        ? "NCCL is " + times + " times as slow as " + way + " here"
+                        ? "NCCL is " + times + " times as slow as " + way + " here" + error(ratio)
                         : "NCCL takes " + times
                                 + " times as long, but the model's constants are of other GPUs or links,"
                                 + " so that this alone shows no fault";
@@ -324,6 +340,25 @@ public record SweepDiagnosis(
                     ? "NCCL does what " + way + " here"
                     : "NCCL takes " + percent(Math.abs(ratio - 1)) + (ratio > 1 ? " more" : " less") + " than " + way
                             + " by the model here";
+        }
+
+        /** Returns how far the model itself was off, and what to look at where that explains little. */
+        private String error(double ratio) {
+            String worst = NcclErrors.of(measured.profile(), collective)
+                    .map(NcclErrors::large)
+                    .filter(errors -> errors.rows() > 0)
+                    .map(errors -> {
+                        double most = Math.max(1 + errors.worst(), errors.worst() < 1 ? 1 / (1 - errors.worst()) : 1);
+                        return ", by a model that was off by at most " + Numbers.format("%.1f", most)
+                                + " times in published sweeps"
+                                + (ratio <= 1.05 * most ? ", so that this alone shows no fault" : "");
+                    })
+                    .orElse("");
+            return worst
+                    + (setting.transport() == Transport.HOST
+                            ? "; the way through the host is in the model, so check the speeds that are assumed of"
+                                    + " links"
+                            : "");
         }
 
         /** Adds the error of the model of NCCL. */
@@ -399,15 +434,13 @@ public record SweepDiagnosis(
 
         /** Data go through the host's memory where peers do not reach each other. */
         private void staging() {
-            if (setting.transport() == Transport.HOST) {
+            if (setting.transport() == Transport.HOST && causes.isEmpty()) {
                 findings.add(
                         "Every hop goes through the host's memory, as without peer access, and so passes PCIe twice");
-                if (causes.isEmpty()) {
-                    advice.add(new Advice(
-                            "NCCL_P2P_LEVEL=SYS",
-                            "a guess: NCCL then tries peer access over all of PCIe and between sockets; only where"
-                                    + " nvidia-smi topo -p2p r prints OK for the pairs"));
-                }
+                advice.add(new Advice(
+                        "NCCL_P2P_LEVEL=SYS",
+                        "a guess: NCCL then tries peer access over all of PCIe and between sockets; only where"
+                                + " nvidia-smi topo -p2p r prints OK for the pairs"));
             }
         }
     }

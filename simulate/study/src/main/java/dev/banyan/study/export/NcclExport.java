@@ -27,7 +27,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     private static final List<Double> SOCKETS = List.of(10.0, 32.0);
 
     private static final String THROUGH_HOST =
-            "Some pairs have no peer access and go through host memory, which rings change little";
+            "Copies between GPUs without peer access go through the host's memory, where no gain of these rings is"
+                    + " known";
 
     /** @throws IllegalStateException if no ring joins the devices */
     public static NcclExport of(ChosenMachine chosen, int mostChannels) {

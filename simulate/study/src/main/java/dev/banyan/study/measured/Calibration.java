@@ -196,8 +196,12 @@ public record Calibration(Profile profile, List<Constant> measured, List<Measure
                         ways.stream()
                                 .filter(way -> isReported(Measure.ONE_WAY_STAGED, way))
                                 .toList(),
-                        way -> figure(Measure.BOTH_WAYS_STAGED, way) / 2 / figure(Measure.ONE_WAY_STAGED, way),
-                        "both ways at once through the host's memory, of twice one way");
+                        way -> {
+                            double ratio = figure(Measure.BOTH_WAYS_STAGED, way) / figure(Measure.ONE_WAY_STAGED, way);
+                            return Math.min(1, way.throughSocket() ? ratio / 2 : ratio);
+                        },
+                        "both ways at once through the host's memory, of twice one way, or of one way between GPUs"
+                                + " below one switch, which share the link above it");
             }
         }
 

@@ -1,10 +1,14 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * The report of p2pBandwidthLatencyTest (of NVIDIA's CUDA samples) on a machine. Immutable and safe for use from any
@@ -62,6 +66,16 @@ public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
     /** A matrix, where the report has it. */
     Optional<PairMatrix> matrix(Measure measure) {
         return Optional.ofNullable(matrices.get(measure));
+    }
+
+    /** Returns whether the report denies all pairs peer access, and a machine does not. */
+    public boolean deniesPeerAccessOf(Machine machine) {
+        List<int[]> pairs = IntStream.range(0, machine.size())
+                .boxed()
+                .flatMap(a -> IntStream.range(0, a).mapToObj(b -> new int[] {a, b}))
+                .toList();
+        return pairs.stream().noneMatch(pair -> mayAccess(pair[0], pair[1]))
+                && pairs.stream().anyMatch(pair -> !NoPeerAccess.between(machine, pair[0], pair[1]));
     }
 
     /** Returns whether a pair has peer access both ways; a pair that the report leaves out is assumed to have it. */

@@ -83,6 +83,19 @@ class CalibrationTest {
                 .doesNotContain(Constant.NVLINK_EFFICIENCY, Constant.NVLINK_HOP_US);
     }
 
+    /** Both ways share the link above the switch, so that half of twice one way is all that it carries. */
+    @Test
+    void pairsBelowASwitchShareTheLinkAboveIt() {
+        Machine below = Machine.preset("pcie-4").subset(0, 1);
+        Calibration calibration = Calibration.of(P2pReader.parse("p2p.txt", P2pReaderTest.PAIR), below, BASE, "ours");
+        assertThat(calibration.profile().get(Constant.HOST_DUPLEX)).isEqualTo(1);
+        String slower = P2pReaderTest.PAIR.replace("14.4", "7.2");
+        assertThat(Calibration.of(P2pReader.parse("p2p.txt", slower), below, BASE, "ours")
+                        .profile()
+                        .get(Constant.HOST_DUPLEX))
+                .isEqualTo(0.75);
+    }
+
     @Test
     void anotherMachineIsRefused() {
         P2pReport report = P2pReader.parse("p2p.txt", P2pReaderTest.PAIR);
