@@ -58,9 +58,7 @@ class DiagnoseCommandTest {
                 "sweep.txt",
                 HEADING + "262144,265\n16777216,18700\n33554432,37000\n67108864,75000\n134217728,150000\n");
         assertThat(diagnosed("--machine rtx4090x8 --devices 0,1 --sweeps " + sweep))
-                .contains(
-                        "From 256 KiB on NCCL reaches 4% of what schedules would carry at most over these links between"
-                                + " peers (")
+                .contains("From 256 KiB on NCCL reaches 4% of what schedules over these links carry at most (")
                 .containsPattern("NCCL is [0-9.]+ times as slow as its rings allow here, by a model that was off by at"
                         + " most 2\\.2 times in published sweeps; the way through the host is in the model, so check"
                         + " the speeds that are assumed of links\\.")

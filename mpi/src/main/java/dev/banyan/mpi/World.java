@@ -62,7 +62,7 @@ public final class World {
             1,
             64,
             4,
-            "Limits the collectives that a store of type concum has in flight between machines.");
+            "Limits the collectives that a store of type concum (mpi.md) has in flight between machines.");
 
     private static final Logger LOG = LoggerFactory.getLogger(World.class);
     /**

@@ -39,7 +39,8 @@ record ReplayReport(
         out.println("# " + Numbers.count(messages, "message") + " of " + Numbers.count(iterations, "iteration") + " on "
                 + where + ", servers on "
                 + (serversApart ? "devices of their own" : "workers' devices"));
-        out.println("# of a key: from its push until its value is there, the mean of iterations and workers");
+        out.println("# The time of a key is that from its push until its value is there. Computation and updates in"
+                + " between take as long as in the trace.");
         TextTable table = new TextTable("key", "traced\n(us)", "predicted\n(us)", "ratio");
         for (Replayed.KeyTime key : keys) {
             table.row(cells(Integer.toString(key.key()), key.tracedUs(), key.predictedUs()));

@@ -114,7 +114,8 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
         out.println(
                 pairs.isEmpty()
                         ? "# all over direct links"
-                        : "# pairs, as from>to, that do not use their direct link alone, and the share of their data:");
+                        : "# pairs, as from>to, whose data do not use a direct link alone (with the share of each way,"
+                                + " where there are several):");
         pairs.forEach((way, some) -> out.println("#   " + TerminalText.of(way) + ": "
                 + (some.size() > FEW_PAIRS ? some.size() + " pairs" : String.join(" ", some))));
     }

@@ -92,7 +92,8 @@ record TuneReport(
                         : "# at no size is the choice known to be the fastest: its range, or that of another algorithm,"
                                 + " is unknown or they overlap");
         lines.add(
-                "# a column has the least time of its algorithm over all lengths of chunks and numbers of trees tried");
+                "# times are out of place; a column has the best of all lengths of chunks and numbers of trees, within"
+                        + " 1%");
         remarks.forEach(remark -> lines.add("# " + remark));
         lines.add("# by size: " + rules());
         lines.add("# written to " + TerminalText.of(file));

@@ -8,6 +8,7 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.text.GpuProduct;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,6 +50,11 @@ final class Causes {
                     return;
                 }
             }
+        }
+        if (machine.assumed().contains(RefusedPairs.BY_MODEL)) {
+            causes.add("Data go through the host's memory, since NVIDIA's driver allows no peer access between GeForce"
+                    + " cards from series 40 on; that limits their speed, and no setting of NCCL changes it");
+            return;
         }
         causes.add("Data go through the host's memory, since by the description of " + machine.name()
                 + " no two of these devices have peer access; see whether IOMMU, ACS or the hypervisor are in the way");

@@ -239,10 +239,7 @@ public record SweepDiagnosis(
                 // The best row is one of few that stand out.
                 from = firstOfLast(rows, FLAT * last);
             }
-            String limit = "of what schedules "
-                    + (setting.transport() == Transport.HOST
-                            ? "would carry at most over these links between peers "
-                            : "over these links carry at most ")
+            String limit = "of what schedules over these links carry at most "
                     + (reduces ? "with reduction in the switches " : "")
                     + "(" + Numbers.gbs(boundGbs) + " of algbw; banyan bound says why)";
             if (from == rows.size()) {

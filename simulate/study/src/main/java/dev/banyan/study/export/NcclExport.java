@@ -136,9 +136,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         ? ", as it assumes 10 GB/s or up to 32 between two sockets (--nccl-socket-gbs states it)"
                         : ""));
         remarks.add(Numbers.format(
-                "Expected gain of large calls, predicted and not measured: between %.1f times, if NCCL's channels fill"
-                    + " the links, and %.1f times, if NCCL runs one channel at the speed that it counts, as its logs"
-                    + " on such machines show",
+                "Expected gain of large calls, predicted and not measured: %.1f times if NCCL's own channels fill the"
+                        + " links, and up to %.1f times if it runs a single channel of the speed above, as its logs on"
+                        + " such machines show",
                 Math.max(1, least), Math.max(1, most)));
         return remarks;
     }

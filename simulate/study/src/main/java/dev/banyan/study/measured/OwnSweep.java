@@ -84,7 +84,7 @@ public final class OwnSweep {
                 perProcess,
                 PublishedSweeps.find(name)
                         .filter(published -> published.collective() == collective
-                                && published.machine().name().equals(machine.name()))
+                                && published.machine().size() == machine.size())
                         .flatMap(PublishedSweep::seen),
                 PublishedSweep.OWN,
                 String.join(". ", remarks));
@@ -192,15 +192,18 @@ public final class OwnSweep {
 
     /** A description of links alone gets usual speeds, where those of the model may be others. */
     private void remarkModel(Machine whole) {
-        boolean isNamed = whole.devices().stream()
-                .map(Device::attributes)
-                .anyMatch(all -> all.containsKey("model") || all.containsKey("sm"));
-        if (!isNamed && !whole.assumed().isEmpty() && run.models().size() == 1) {
+        if (!namesModels(whole) && !whole.assumed().isEmpty() && run.models().size() == 1) {
             String model = run.models().getFirst();
             GpuProduct.of(model)
                     .ifPresent(_ -> remarks.add("The description does not name its GPUs, whose links are assumed to be"
                             + " usual ones; --gpu \"" + model + "\", which the header names, sets their speeds"));
         }
+    }
+
+    private static boolean namesModels(Machine machine) {
+        return machine.devices().stream()
+                .map(Device::attributes)
+                .anyMatch(all -> all.containsKey("model") || all.containsKey("sm"));
     }
 
     private int devicesPerProcess(Machine machine) {
@@ -246,7 +249,12 @@ public final class OwnSweep {
                     + "; --transport peer says otherwise");
             return Transport.HOST;
         }
-        return SimulatedNccl.transport(machine);
+        Transport described = SimulatedNccl.transport(machine);
+        if (described == Transport.PEER && !namesModels(machine) && SimulatedNccl.hasNoFastLinks(machine)) {
+            remarks.add("Assumed: data go peer to peer, since neither the file nor the description names the GPUs;"
+                    + " --gpu, --log or --transport states what is so");
+        }
+        return described;
     }
 
     private static String label(Transport transport) {

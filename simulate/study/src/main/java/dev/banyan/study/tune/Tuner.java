@@ -18,6 +18,8 @@ import java.util.stream.Stream;
  */
 public final class Tuner {
     private static final int MAX_WORSE_CHUNK_LENGTHS = 3;
+    /** Longer chunks are taken if their time exceeds the least by no more: each chunk costs steps and memory. */
+    private static final double LONGER_CHUNKS_FACTOR = 1.01;
 
     private final Trials trials;
     private final Variants variants;
@@ -99,18 +101,24 @@ public final class Tuner {
     }
 
     private Tried best(AlgorithmConfig whole, long bytes) {
+        List<Tried> all = new ArrayList<>();
         Tried best = null;
         int misses = 0;
         for (long length : trials.chunkBytes(whole, bytes)) {
             AlgorithmConfig choice = whole.withChunkBytes(length);
             double us = trials.us(choice, bytes);
             misses = best != null && us > best.us() ? misses + 1 : 0;
-            best = best == null || us < best.us() ? new Tried(choice, us) : best;
+            all.add(new Tried(choice, us));
+            best = best == null || us < best.us() ? all.getLast() : best;
             if (misses == MAX_WORSE_CHUNK_LENGTHS) {
                 break;
             }
         }
-        Tried tried = Objects.requireNonNull(best);
+        double enough = LONGER_CHUNKS_FACTOR * Objects.requireNonNull(best).us();
+        Tried tried = all.stream()
+                .filter(one -> one.us() <= enough)
+                .max(Comparator.comparingLong(one -> one.choice().chunkBytes()))
+                .orElseThrow();
         return trials.planned(whole, bytes)
                 .map(planned -> new Tried(planned, trials.us(planned, bytes)))
                 .filter(planned -> planned.us() < tried.us())
