@@ -80,6 +80,11 @@ final class ExchangeModel {
                 .map(entry -> wiring.path[entry]);
     }
 
+    /** Returns whether one switch joins all ranks and can add up and copy for them. */
+    boolean hasSwitch() {
+        return multicasts;
+    }
+
     /** Returns whether the switch takes part. */
     boolean multicasts(DirectExchange exchange) {
         return multicasts

@@ -126,6 +126,11 @@ public final class ProgramSimulator {
         return exchanges.applies();
     }
 
+    /** Returns whether exchanges let the switch of the machine add up and copy. */
+    public boolean takesSwitch() {
+        return exchanges.applies() && exchanges.hasSwitch();
+    }
+
     /**
      * Returns the time of a schedule as an exchange, in us; nothing if it does not run as one.
      *

@@ -225,8 +225,11 @@ final class SimulatedBench {
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
                 + Numbers.plain(costs.launchRange().mostUs()) + ") until all kernels have begun");
         if (costs.usual().programSimulator(List.of()).takesExchanges()) {
-            lines.add("# where the kernels exchange without slots, buffers are assumed to be of Communicator.allocate,"
-                    + " and sums to be of floats or 32-bit integers");
+            if (costs.usual().programSimulator(List.of()).takesSwitch()) {
+                lines.add("# the switch adds up for packing and star (compare: packing in the switch)");
+            }
+            lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate, and"
+                    + " sums to be of floats or 32-bit integers");
         }
         lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));

@@ -70,7 +70,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")");
         }
-        lines.add("rates are those of the links alone");
+        lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
                 + " constants"
                 + (comparison.rows().stream()

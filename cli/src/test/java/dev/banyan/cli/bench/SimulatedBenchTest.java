@@ -145,6 +145,15 @@ class SimulatedBenchTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"dgx-h100, true", "dgx-a100, false"})
+    void sumsInTheSwitchAreNamed(String machine, boolean isNamed) {
+        assertThat(CommandRun.of("predict -a packing -b 1M -e 1M -m " + machine)
+                        .out()
+                        .contains("\n# the switch adds up for packing and star (compare: packing in the switch)\n"))
+                .isEqualTo(isNamed);
+    }
+
     /** Both directions share the way, so that rings keep the bound's rate times {@code host.duplex}. */
     @Test
     void theWayThroughTheHostIsSharedByBothDirections() throws Exception {

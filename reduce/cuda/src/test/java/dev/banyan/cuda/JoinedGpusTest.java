@@ -28,6 +28,9 @@ class JoinedGpusTest {
     /** Each process sees GPUs 0 to 3 of a machine whose GPUs are at these bus ids. */
     private static final String MACHINE = "devices 4 switched\nworkers 2\n";
 
+    /** As a communicator keeps what it allocates, thousands of calls need more than an emulated GPU usually has. */
+    private static final String MUCH_MEMORY = "memory all " + (4L << 30) + "\n";
+
     /** The same with a switch that adds up. */
     private static final String SWITCH = MACHINE + "capability all 9 0\nmulticast on\n";
 
@@ -283,7 +286,7 @@ class JoinedGpusTest {
     private void everyKind(String machine, String program, String devices, String algorithm, int step)
             throws Exception {
         int number = devices.split(";", -1).length;
-        for (TestProcess process : start(number, machine, new Case(program, devices, algorithm, step))) {
+        for (TestProcess process : start(number, machine + MUCH_MEMORY, new Case(program, devices, algorithm, step))) {
             assertThat(process.lastLine()).isEqualTo("done");
         }
     }

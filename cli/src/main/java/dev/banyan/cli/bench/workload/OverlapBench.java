@@ -90,8 +90,13 @@ public record OverlapBench(HostSite site, Reporter reporter) {
         for (StepTimes other : results.subList(1, results.size())) {
             double more = first.exposedMs() - other.exposedMs();
             lines.add(Numbers.format(
-                    "# exposed communication of %s is %.3f ms, %.3f ms %s than that of %s",
-                    first.kvstore(), first.exposedMs(), Math.abs(more), more < 0 ? "less" : "more", other.kvstore()));
+                    "# exposed communication of %s is %.3f ms, %.3f ms %s than that of %s (medians of %d rounds)",
+                    first.kvstore(),
+                    first.exposedMs(),
+                    Math.abs(more),
+                    more < 0 ? "less" : "more",
+                    other.kvstore(),
+                    first.rounds()));
         }
         return lines;
     }
