@@ -74,6 +74,8 @@ public record SweepDiagnosis(
         private static final double SLOW = 1.6;
         /** Fewer than one of so many rows may be slow on a healthy machine. */
         private static final int FEW = 4;
+        /** Factors that differ by less are printed alike, or nearly so. */
+        private static final double ROUNDING = 1.05;
         /** Measured rates above the bound by more than this factor are no noise. */
         private static final double NOISE = 1.02;
         /** Up to this size launches and hops decide how long a call takes. */
@@ -344,12 +346,10 @@ public record SweepDiagnosis(
             String worst = NcclErrors.of(measured.profile(), collective)
                     .map(NcclErrors::large)
                     .filter(errors -> errors.rows() > 0)
-                    .map(errors -> {
-                        double most = Math.max(1 + errors.worst(), errors.worst() < 1 ? 1 / (1 - errors.worst()) : 1);
-                        return ", by a model that was off by at most " + Numbers.format("%.1f", most)
-                                + " times in published sweeps"
-                                + (ratio <= 1.05 * most ? ", so that this alone shows no fault" : "");
-                    })
+                    .map(NcclErrors.Errors::mostTimes)
+                    .map(most -> ", by a model that was off by at most " + Numbers.format("%.1f", most)
+                            + " times in published sweeps"
+                            + (ratio <= ROUNDING * most ? ", so that this alone shows no fault" : ""))
                     .orElse("");
             return worst
                     + (setting.transport() == Transport.HOST

@@ -56,6 +56,12 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
             return new Errors(rows.size(), from, compared.medianError(), compared.worstError());
         }
 
+        /** Returns how many times as long as the other one a simulated or a measured time was at most. */
+        public double mostTimes() {
+            // A time that is too short by a part w of the measured one was measured at 1 / (1 - w) of it.
+            return Math.max(1 + worst, worst < 1 ? 1 / (1 - worst) : 1);
+        }
+
         private String sentence(String end) {
             return rows == 0
                     ? "unknown" + end
@@ -149,9 +155,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
                 .map(errors -> bytes < LARGE ? errors.small() : errors.large())
                 .filter(errors -> errors.rows() > 0 && bytes >= errors.from())
                 .map(errors -> {
-                    double worst = errors.worst();
-                    // A time that is too short by a part w of the measured one was measured at us / (1 - w).
-                    double ratio = Math.max(1 + worst, worst < 1 ? 1 / (1 - worst) : 1);
+                    double ratio = errors.mostTimes();
                     return new TimeRange(Math.max(us / ratio, Math.min(us, leastUs)), us * ratio);
                 });
     }
