@@ -10,9 +10,7 @@ import dev.banyan.schedule.internal.program.Lane;
 import dev.banyan.schedule.internal.program.ProgramLayout;
 import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.simulate.internal.rate.Clock;
-import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import java.util.Arrays;
@@ -61,7 +59,6 @@ public final class ProgramSimulator {
     /** Least number of slices of the shorter one of two programs from which longer ones are extrapolated. */
     private static final int LEAST_STEADY_SLICES = 16;
 
-    private final Machine machine;
     private final Wiring wiring;
     private final Profile profile;
     private final ExchangeModel exchanges;
@@ -76,7 +73,6 @@ public final class ProgramSimulator {
      * @throws IllegalArgumentException if a path takes links that the network doesn't have
      */
     public ProgramSimulator(Machine machine, Network network, List<LogicalLink> links, Profile profile) {
-        this.machine = Objects.requireNonNull(machine, "machine");
         this.profile = Objects.requireNonNull(profile, "profile");
         wiring = new Wiring(network, links, profile);
         exchanges = new ExchangeModel(machine, wiring, profile, launchUs());
@@ -84,7 +80,7 @@ public final class ProgramSimulator {
 
     /**
      * Returns whether the devices of a schedule reach each other's memory wherever it copies: over a link or through
-     * switches alone, and without a mark of {@link NoPeerAccess}.
+     * switches alone, and the driver grants access.
      */
     public boolean canRun(Schedule schedule) {
         BitSet known = new BitSet();
@@ -109,16 +105,12 @@ public final class ProgramSimulator {
     private boolean reaches(int from, int to) {
         int pair = from * wiring.ranks + to;
         return wiring.hasPath(pair)
-                && !NoPeerAccess.between(machine, from, to)
+                && wiring.network.grantsPeerAccess(from, to)
                 && IntStream.range(
                                 wiring.pathStart[wiring.flowStart[pair]], wiring.pathStart[wiring.flowStart[pair + 1]])
                         .map(entry -> wiring.network.to(wiring.path[entry]))
-                        .allMatch(node -> node == to || isSwitch(node));
-    }
-
-    private boolean isSwitch(int node) {
-        int machineNode = wiring.network.node(node).machineNode();
-        return machineNode >= 0 && machine.node(machineNode) instanceof Hub hub && hub.kind() != Hub.Kind.CPU_SOCKET;
+                        .allMatch(
+                                node -> node == to || wiring.network.node(node).kind() == Network.Kind.HUB);
     }
 
     /** Returns whether schedules may run as exchanges, which need buffers that the communicator has allocated. */

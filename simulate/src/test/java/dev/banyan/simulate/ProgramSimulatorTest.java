@@ -251,7 +251,7 @@ class ProgramSimulatorTest {
         Schedule schedule = schedule(2, 64, copy(0, 1));
         assertThat(new ProgramSimulator(PAIR, allToAll(2, 10), List.of(), IDEAL).canRun(schedule))
                 .isTrue();
-        assertThat(new ProgramSimulator(marked, allToAll(2, 10), List.of(), IDEAL).canRun(schedule))
+        assertThat(new ProgramSimulator(marked, Network.of(marked), List.of(), IDEAL).canRun(schedule))
                 .isFalse();
         SimulatedCosts chunks = new SimulatedCosts(PAIR, IDEAL);
         assertThat(chunks.program(schedule, List.of())).isEmpty();

@@ -26,6 +26,18 @@ public final class NoPeerAccess {
         return names(one).contains(id(other)) || names(other).contains(id(one));
     }
 
+    /** Returns whether each two devices are marked as such a pair. */
+    public static boolean betweenAll(Machine machine) {
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                if (!between(machine, a, b)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
     /** Returns the machine with two devices marked as such a pair. */
     public static Machine mark(Machine machine, int a, int b) {
         List<Device> devices = new ArrayList<>(machine.devices());

@@ -24,6 +24,7 @@ import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
@@ -224,8 +225,9 @@ final class SimulatedBench {
                 + "; times include " + Numbers.plain(costs.launchUs()) + " us ("
                 + Numbers.plain(costs.launchRange().leastUs()) + " to "
                 + Numbers.plain(costs.launchRange().mostUs()) + ") until all kernels have begun");
-        if (costs.usual().programSimulator(List.of()).takesExchanges()) {
-            if (costs.usual().programSimulator(List.of()).takesSwitch()) {
+        ProgramSimulator kernels = costs.usual().programSimulator(List.of());
+        if (kernels.takesExchanges()) {
+            if (kernels.takesSwitch()) {
                 lines.add("# the switch adds up for packing and star (compare: packing in the switch)");
             }
             lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate, and"

@@ -32,32 +32,28 @@ final class Causes {
         Causes all = new Causes(measured);
         measured.log().ifPresent(all::logged);
         if (all.causes.isEmpty() && measured.setting().transport() == Transport.HOST) {
-            all.forbidden()
-                    .ifPresentOrElse(
-                            model -> all.causes.add("Data go through the host's memory, since NVIDIA's driver"
-                                    + " allows no peer access between GPUs of this model (" + model
-                                    + "); that limits their speed, and no setting of NCCL changes it"),
-                            all::described);
+            all.forbidden().ifPresentOrElse(model -> all.refused("GPUs of this model (" + model + ")"), all::described);
         }
         all.lostLinks();
         return List.copyOf(all.causes);
     }
 
+    private void refused(String gpus) {
+        causes.add("Data go through the host's memory, since NVIDIA's driver allows no peer access between " + gpus
+                + "; that limits their speed, and no setting of NCCL changes it");
+    }
+
     private void described() {
-        for (int a = 0; a < machine.size(); a++) {
-            for (int b = 0; b < a; b++) {
-                if (!NoPeerAccess.between(machine, a, b)) {
-                    return;
-                }
-            }
-        }
-        if (machine.assumed().contains(RefusedPairs.BY_MODEL)) {
-            causes.add("Data go through the host's memory, since NVIDIA's driver allows no peer access between GeForce"
-                    + " cards from series 40 on; that limits their speed, and no setting of NCCL changes it");
+        if (!NoPeerAccess.betweenAll(machine)) {
             return;
         }
-        causes.add("Data go through the host's memory, since by the description of " + machine.name()
-                + " no two of these devices have peer access; see whether IOMMU, ACS or the hypervisor are in the way");
+        if (machine.assumed().contains(RefusedPairs.BY_MODEL)) {
+            refused("GeForce cards from series 40 on");
+        } else {
+            causes.add("Data go through the host's memory, since by the description of " + machine.name()
+                    + " no two of these devices have peer access; see whether IOMMU, ACS or the hypervisor are in the"
+                    + " way");
+        }
     }
 
     private Optional<String> forbidden() {

@@ -3,7 +3,6 @@ package dev.banyan.study.measured;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.study.measured.P2pReport.Measure;
-import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Detours;
@@ -154,9 +153,7 @@ public record Calibration(Profile profile, List<Constant> measured, List<Measure
                     .boxed()
                     .toList();
             boolean socket = IntStream.range(1, nodes.size() - 1)
-                    .map(at -> network.node(nodes.get(at)).machineNode())
-                    .anyMatch(node ->
-                            node >= 0 && machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET);
+                    .anyMatch(at -> network.node(nodes.get(at)).kind() == Network.Kind.SOCKET);
             return new Route(nodes.getFirst(), nodes.getLast(), arcs, socket);
         }
 

@@ -4,7 +4,6 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import java.util.Collections;
 import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -70,12 +69,9 @@ public record P2pReport(String source, Map<Measure, PairMatrix> matrices) {
 
     /** Returns whether the report denies all pairs peer access, and a machine does not. */
     public boolean deniesPeerAccessOf(Machine machine) {
-        List<int[]> pairs = IntStream.range(0, machine.size())
-                .boxed()
-                .flatMap(a -> IntStream.range(0, a).mapToObj(b -> new int[] {a, b}))
-                .toList();
-        return pairs.stream().noneMatch(pair -> mayAccess(pair[0], pair[1]))
-                && pairs.stream().anyMatch(pair -> !NoPeerAccess.between(machine, pair[0], pair[1]));
+        return !NoPeerAccess.betweenAll(machine)
+                && IntStream.range(0, machine.size())
+                        .allMatch(a -> IntStream.range(0, a).noneMatch(b -> mayAccess(a, b)));
     }
 
     /** Returns whether a pair has peer access both ways; a pair that the report leaves out is assumed to have it. */
