@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A step becomes a move on its target's device. What it reads on another device comes over a channel from the move
  * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step
- * names. Inputs that other devices read are sent by moves of their own. A copy into scratch memory that one step of
- * its device reads is no move: the step reads a channel, from another device or from this one.
+ * names. Inputs that other devices read are sent by moves of their own, which also make copies of them on their device.
+ * A copy into scratch memory that one step of its device reads is no move: the step reads a channel, from another
+ * device or from this one.
  *
  * <p>The order that the steps had by their dependencies is kept where memory needs it: accesses of which one writes are
  * ordered by channels, if need be by channels without data.
@@ -34,7 +35,7 @@ final class LaneCompiler {
 
         private final List<Read> reads = new ArrayList<>();
         private boolean isResult;
-        /** The move that sends it, if the writer is -1 and another device reads it. */
+        /** The move that loads it alone, if the writer is -1: it sends it, and copies it on its device. */
         private int sender = NONE;
 
         Value(Location location, int writer) {
@@ -227,30 +228,57 @@ final class LaneCompiler {
                 Value source = sources[s][i];
                 if ((absorbed[s] || isSent(s, i)) && source.writer == NONE && source.sender == NONE) {
                     source.sender = begin(source.location.rank(), s);
-                    drafts.get(source.sender).inputs.add(new Operand.Local(source.location));
-                    read(source.location, source.sender);
+                    load(source.location, source.sender);
                 }
             }
         }
 
+        private void load(Location location, int move) {
+            drafts.get(move).inputs.add(new Operand.Local(location));
+            read(location, move);
+        }
+
         private void add(int s) {
-            int move = begin(rank(s), s);
+            int move = copiesInput(s) ? copier(s) : combine(s);
             moveOf[s] = move;
-            for (int i = 0; i < sources[s].length; i++) {
-                Value source = sources[s][i];
-                if (isSent(s, i)) {
-                    connect(source, move);
-                } else {
-                    drafts.get(move).inputs.add(new Operand.Local(source.location));
-                    read(source.location, move);
-                }
-            }
             Value result = results[s];
             if (result.isResult
                     || result.reads.stream().anyMatch(read -> rank(read.step()) == rank(s) && !copied.contains(read))) {
                 drafts.get(move).locals.add(new Operand.Local(result.location));
                 write(result.location, move);
             }
+        }
+
+        private int combine(int s) {
+            int move = begin(rank(s), s);
+            for (int i = 0; i < sources[s].length; i++) {
+                if (isSent(s, i)) {
+                    connect(sources[s][i], move);
+                } else {
+                    load(sources[s][i].location, move);
+                }
+            }
+            return move;
+        }
+
+        /** Returns whether a step copies an input on its device to where nothing has been in the lane. */
+        private boolean copiesInput(int s) {
+            Location target = results[s].location;
+            return sources[s].length == 1
+                    && sources[s][0].writer == NONE
+                    && !isSent(s, 0)
+                    && !writers.containsKey(target)
+                    && !readers.containsKey(target);
+        }
+
+        /** Returns the move that loads a step's input: it loads it once for all devices. */
+        private int copier(int s) {
+            Value input = sources[s][0];
+            if (input.sender == NONE) {
+                input.sender = begin(rank(s), s);
+                load(input.location, input.sender);
+            }
+            return input.sender;
         }
 
         private int begin(int rank, int s) {

@@ -151,6 +151,24 @@ class ProgramCompilerTest {
         }
     }
 
+    /** A rank loads its input once, for its own copy and for the next rank: it takes no more blocks than others. */
+    @Test
+    void theMoveThatSendsAnInputAlsoCopiesIt() {
+        RingAlgorithm ring = new RingAlgorithm(0, 1, 2, 3);
+        for (Collective collective : List.of(Collective.BROADCAST, Collective.ALL_GATHER)) {
+            int root = collective.hasRoot() ? 0 : -1;
+            CollectiveRequest request = new CollectiveRequest(collective, root, 1 << 16, 4, false, Long.MAX_VALUE);
+            for (Lane lane : ProgramCompiler.compile(ring.schedule(request), Long.MAX_VALUE)
+                    .lanes()) {
+                assertThat(lane.moves()).hasSize(4);
+                assertThat(lane.moves().getFirst().outputs())
+                        .satisfiesExactlyInAnyOrder(
+                                own -> assertThat(own).isInstanceOf(Operand.Local.class),
+                                next -> assertThat(next).isInstanceOf(Operand.Via.class));
+            }
+        }
+    }
+
     /** The root of a star reads all inputs: one move sends each. */
     @Test
     void aStarSendsInputsByMovesOfTheirOwn() {
