@@ -228,6 +228,12 @@ class CommandLineTest {
         bench -o xor                                  | known: sum, prod
         bench --collective all_to_all                 | known: all_reduce
         bench --algorithm all,none                    | no algorithm is called 'none'
+        bench -a all/2                                | gives parameters to all; name one algorithm
+        bench -a packing/x                            | is no number of trees or rings
+        bench -a star/2                               | star takes no number of trees
+        bench -a multi-tree/kernigan                  | no generator of trees is called 'kernigan'
+        predict -a packing@1                          | it takes a tree and 64 bytes
+        predict -a packing@8k                         | is no number of bytes such as 512, 64K or 1M
         bench --collective reduce -r 8                | -r is 8; the ranks are 0..7
         bench -r 0                                    | has no root
         bench --workload resnet-51                    | did you mean resnet-50

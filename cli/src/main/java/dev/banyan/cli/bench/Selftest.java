@@ -4,7 +4,7 @@ import dev.banyan.cli.bench.call.Call;
 import dev.banyan.cli.bench.call.DeviceCalls;
 import dev.banyan.cli.bench.call.ElementTypes;
 import dev.banyan.reduce.Communicator;
-import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
@@ -30,7 +30,7 @@ final class Selftest {
     private static final long SEED = 77;
 
     private final Communicator communicator;
-    private final AlgorithmChoice algorithm;
+    private final AlgorithmConfig algorithm;
     private final DeviceCalls calls;
     private final Predicate<Call> isPossible;
     private final int ranks;
@@ -41,7 +41,7 @@ final class Selftest {
      * @param calls on as much memory of each rank as the test takes
      * @param isPossible whether the algorithm can run a kind of call; others are left out
      */
-    Selftest(Communicator communicator, AlgorithmChoice algorithm, DeviceCalls calls, Predicate<Call> isPossible) {
+    Selftest(Communicator communicator, AlgorithmConfig algorithm, DeviceCalls calls, Predicate<Call> isPossible) {
         this.isPossible = isPossible;
         this.communicator = communicator;
         this.algorithm = algorithm;
@@ -150,7 +150,7 @@ final class Selftest {
         } else {
             failures.add(call.collective().label() + " " + placement + " of " + count + " "
                     + call.typeLabel()
-                    + " by " + call.opLabel() + " over " + algorithm.label() + ", buffers shifted by " + shift
+                    + " by " + call.opLabel() + " over " + algorithm + ", buffers shifted by " + shift
                     + " bytes: " + wrong + " wrong elements");
         }
     }

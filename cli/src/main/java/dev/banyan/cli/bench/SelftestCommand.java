@@ -31,6 +31,7 @@ import dev.banyan.topology.Machine;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -139,9 +140,9 @@ public final class SelftestCommand extends ReportCommand {
     }
 
     private void hash(Config config) {
-        List<AlgorithmChoice> choices = algorithms == null ? AlgorithmList.ALL.choices() : algorithms.choices();
-        require(!choices.contains(AlgorithmChoice.NCCL), "nccl promises no reproducible sums; name another algorithm");
-        SumHashes hashes = new SumHashes(choices, line -> lines(List.of(line)));
+        AlgorithmList chosen = Objects.requireNonNullElse(algorithms, AlgorithmList.ALL);
+        require(!chosen.has(AlgorithmChoice.NCCL), "nccl promises no reproducible sums; name another algorithm");
+        SumHashes hashes = new SumHashes(chosen.algorithms(), line -> lines(List.of(line)));
         if (JobPlace.isGiven(config, System.getenv())) {
             require(
                     algorithms == null
@@ -206,15 +207,15 @@ public final class SelftestCommand extends ReportCommand {
     }
 
     /** The algorithms that were named; else all, and NCCL where it can run a sum. */
-    private List<AlgorithmChoice> algorithms(RankSite site) {
+    private List<AlgorithmConfig> algorithms(RankSite site) {
         String refusal = site.refusal(new NcclRequest(Collective.ALL_REDUCE, -1, 1, DataType.F32, ReduceOp.SUM, true));
         if (algorithms != null) {
-            require(!algorithms.choices().contains(AlgorithmChoice.NCCL) || refusal == null, "nccl: " + refusal);
-            return algorithms.choices();
+            require(!algorithms.has(AlgorithmChoice.NCCL) || refusal == null, "nccl: " + refusal);
+            return algorithms.algorithms();
         }
-        List<AlgorithmChoice> all = new ArrayList<>(AlgorithmList.ALL.choices());
+        List<AlgorithmConfig> all = new ArrayList<>(AlgorithmList.ALL.algorithms());
         if (refusal == null) {
-            all.add(AlgorithmChoice.NCCL);
+            all.add(AlgorithmConfig.of(AlgorithmChoice.NCCL));
         } else if (site instanceof CudaSite) {
             lines(List.of("# nccl is not tested: " + refusal));
         }
@@ -223,16 +224,17 @@ public final class SelftestCommand extends ReportCommand {
 
     private void test(RankSite site, DeviceCalls calls, Consumer<Selftest> cases) {
         List<Row> rows = new ArrayList<>();
-        for (AlgorithmChoice algorithm : algorithms(site)) {
-            try (Communicator communicator = site.open(AlgorithmConfig.of(algorithm))) {
+        for (AlgorithmConfig algorithm : algorithms(site)) {
+            try (Communicator communicator = site.open(algorithm)) {
                 Selftest test = new Selftest(
                         communicator,
                         algorithm,
                         calls,
-                        call -> algorithm != AlgorithmChoice.NCCL || site.refusal(call.ncclRequest(1, true)) == null);
+                        call -> algorithm.algorithm() != AlgorithmChoice.NCCL
+                                || site.refusal(call.ncclRequest(1, true)) == null);
                 cases.accept(test);
                 Row row = new Row(
-                        algorithm.label(), test.passed(), test.failures().size(), test.failures());
+                        algorithm.toString(), test.passed(), test.failures().size(), test.failures());
                 rows.add(row);
                 lines(lines(row));
             }

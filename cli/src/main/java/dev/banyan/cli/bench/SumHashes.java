@@ -4,6 +4,7 @@ import dev.banyan.cli.process.LocalProcesses;
 import dev.banyan.config.Config;
 import dev.banyan.reduce.Communicator;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.plan.SizeRules;
@@ -19,7 +20,9 @@ final class SumHashes {
     /** The links of the ranks; results do not depend on them. */
     static final Machine MACHINE = Machine.preset("p3.16xlarge");
 
-    private final List<AlgorithmChoice> algorithms;
+    private static final AlgorithmConfig AUTO = AlgorithmConfig.of(AlgorithmChoice.AUTO);
+
+    private final List<AlgorithmConfig> algorithms;
     private final Consumer<String> lines;
     private final List<Row> rows = new ArrayList<>();
 
@@ -38,7 +41,7 @@ final class SumHashes {
     }
 
     /** @param lines takes a line for each hash */
-    SumHashes(List<AlgorithmChoice> algorithms, Consumer<String> lines) {
+    SumHashes(List<AlgorithmConfig> algorithms, Consumer<String> lines) {
         this.algorithms = algorithms;
         this.lines = lines;
     }
@@ -60,7 +63,7 @@ final class SumHashes {
     }
 
     void onHost() {
-        for (AlgorithmChoice algorithm : algorithms) {
+        for (AlgorithmConfig algorithm : algorithms) {
             add("host", algorithm, Communicator.onHost(MACHINE, config(algorithm)));
         }
     }
@@ -70,7 +73,7 @@ final class SumHashes {
         int[] ofRanks = IntStream.range(0, SumDigest.RANKS)
                 .map(rank -> gpus[rank % gpus.length])
                 .toArray();
-        for (AlgorithmChoice algorithm : algorithms) {
+        for (AlgorithmConfig algorithm : algorithms) {
             add(
                     "GPUs " + Arrays.toString(ofRanks),
                     algorithm,
@@ -82,7 +85,7 @@ final class SumHashes {
     void inProcesses(int processes) {
         List<String> printed = new ArrayList<>();
         LocalProcesses.run(processes, List.of("selftest", "--reproducible"), printed::add);
-        add(processes + " processes", AlgorithmChoice.AUTO, rows.getFirst().passed(), printed.getLast());
+        add(processes + " processes", AUTO, rows.getFirst().passed(), printed.getLast());
     }
 
     /** Returns the hash as one of several processes. */
@@ -91,20 +94,19 @@ final class SumHashes {
             throw new IllegalArgumentException(
                     processes + " processes cannot share " + SumDigest.RANKS + " ranks; start 1, 2, 4 or 8");
         }
-        try (Communicator joined =
-                Communicator.join(MACHINE, config(AlgorithmChoice.AUTO), SumDigest.RANKS / processes)) {
+        try (Communicator joined = Communicator.join(MACHINE, config(AUTO), SumDigest.RANKS / processes)) {
             return new SumDigest(joined).run();
         }
     }
 
-    private static Config config(AlgorithmChoice algorithm) {
+    private static Config config(AlgorithmConfig algorithm) {
         return Config.builder()
                 .set(Algorithms.REPRODUCIBLE, true)
                 .set(Planner.ALGORITHM, SizeRules.always(algorithm))
                 .load();
     }
 
-    private void add(String place, AlgorithmChoice algorithm, Communicator opened) {
+    private void add(String place, AlgorithmConfig algorithm, Communicator opened) {
         try (Communicator communicator = opened) {
             SumDigest digest = new SumDigest(communicator);
             String hash = digest.run();
@@ -113,14 +115,14 @@ final class SumHashes {
     }
 
     /** Adds a row, and compares it with the first. */
-    void add(String place, AlgorithmChoice algorithm, long sums, String hash) {
+    void add(String place, AlgorithmConfig algorithm, long sums, String hash) {
         boolean isSame = rows.isEmpty() || hash.equals(rows.getFirst().hash());
-        String name = place + ", " + algorithm.label();
+        String name = place + ", " + algorithm;
         List<String> failures = isSame
                 ? List.of()
                 : List.of("reproducible sums of " + name + " have the hash " + hash + ", those of "
                         + rows.getFirst().name() + " " + rows.getFirst().hash());
-        rows.add(new Row(place, algorithm.label(), isSame ? sums : 0, isSame ? 0 : sums, failures, hash));
+        rows.add(new Row(place, algorithm.toString(), isSame ? sums : 0, isSame ? 0 : sums, failures, hash));
         lines.accept(name + ": " + hash);
     }
 }

@@ -11,6 +11,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Sizes;
 import java.util.ArrayList;
@@ -38,8 +39,9 @@ final class SweepArguments extends OptionGroup {
             paramLabel = "NAME[,NAME]",
             description =
                     "single-tree, multi-tree, packing, ring, star, one-shot, nccl, auto, or all, which leaves nccl and"
-                        + " auto out (default: auto; of the short sweep and of workloads all). predict has a model of"
-                        + " nccl; to measure it takes GPUs.")
+                        + " auto out (default: auto; of the short sweep and of workloads all). With parameters as tune"
+                        + " prints them: packing/8 for the most trees, ring/1 for the most rings, multi-tree/exact,"
+                        + " packing@64K for the longest chunk. predict has a model of nccl; to measure it takes GPUs.")
     private @Nullable AlgorithmList algorithms;
 
     @Option(
@@ -144,15 +146,17 @@ final class SweepArguments extends OptionGroup {
 
     /** Returns whether NCCL is among the algorithms. */
     boolean hasNccl() {
-        return algorithms != null && algorithms.choices().contains(AlgorithmChoice.NCCL);
+        return algorithms != null && algorithms.has(AlgorithmChoice.NCCL);
     }
 
     /** Returns the algorithms that run, in the variants that the user asks for. */
     List<AlgorithmConfig> listed(VariantOptions variants) {
         AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
-        List<AlgorithmChoice> chosen =
-                Objects.requireNonNullElse(algorithms, byDefault).choices();
-        return chosen.stream().map(variants.of(chosen)::of).toList();
+        List<AlgorithmConfig> chosen =
+                Objects.requireNonNullElse(algorithms, byDefault).algorithms();
+        Variants named =
+                variants.of(chosen.stream().map(AlgorithmConfig::algorithm).toList());
+        return chosen.stream().map(named::of).distinct().toList();
     }
 
     boolean anySizeGiven() {

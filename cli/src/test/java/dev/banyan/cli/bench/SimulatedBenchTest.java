@@ -106,6 +106,33 @@ class SimulatedBenchTest {
                 .containsPattern("\n +ring/1 +1 ");
     }
 
+    /** Algorithms as tune and the settings name them; --trees and --rings are for those that leave them open. */
+    @Test
+    void algorithmsHaveTheirParametersInTheirNames() {
+        List<String> titles = CommandRun.of("predict --machine pcie-4 -b 1M -e 1M --trees shallow --rings 1"
+                        + " -a ring,ring/2,packing/1@8K,multi-tree,multi-tree/exact")
+                .out()
+                .lines()
+                .filter(line -> line.startsWith("# algorithm: "))
+                .toList();
+        assertThat(titles)
+                .containsExactly(
+                        "# algorithm: ring/1",
+                        "# algorithm: ring/2",
+                        "# algorithm: packing/1@8K",
+                        "# algorithm: multi-tree (shallow)",
+                        "# algorithm: multi-tree (exact)");
+    }
+
+    /** Graphs of copies take longer in short chunks. */
+    @Test
+    void theLongestChunkOfANameIsPredicted() throws Exception {
+        JsonNode rows = CommandRun.of("predict -m rtx4090x8 -b 1M -e 1M -a ring@4K,ring@1M --format json")
+                .rows();
+        assertThat(rows.get(0).get("timeUs").asDouble())
+                .isGreaterThan(rows.get(1).get("timeUs").asDouble());
+    }
+
     @Test
     void ncclStandsBesideWithItsErrorOfTheClass(@TempDir Path folder) throws Exception {
         Path picture = folder.resolve("sweep.svg");

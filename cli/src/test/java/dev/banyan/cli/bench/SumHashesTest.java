@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.cli.CommandRun;
 import dev.banyan.reduce.internal.processes.JobPlace;
 import dev.banyan.schedule.plan.AlgorithmChoice;
+import dev.banyan.schedule.plan.AlgorithmConfig;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -15,10 +16,13 @@ public class SumHashesTest {
     /** The hash of every machine. */
     public static final String HASH = "53b432804bd64c597c3042359ae33c6380c75f2db179ca0f5a88c709e6cfac9c";
 
+    private static final AlgorithmConfig RING = AlgorithmConfig.of(AlgorithmChoice.RING);
+    private static final AlgorithmConfig AUTO = AlgorithmConfig.of(AlgorithmChoice.AUTO);
+
     @Test
     void algorithmsHaveTheHashOfEveryMachine() {
         List<String> lines = new ArrayList<>();
-        SumHashes hashes = new SumHashes(List.of(AlgorithmChoice.RING, AlgorithmChoice.AUTO), lines::add);
+        SumHashes hashes = new SumHashes(List.of(RING, AUTO), lines::add);
         hashes.onHost();
         assertThat(hashes.common()).isEqualTo(HASH);
         assertThat(lines).containsExactly("host, ring: " + HASH, "host, auto: " + HASH);
@@ -27,8 +31,8 @@ public class SumHashesTest {
     @Test
     void anotherHashIsAFailure() {
         SumHashes hashes = new SumHashes(List.of(), _ -> {});
-        hashes.add("host", AlgorithmChoice.RING, 5, "aa");
-        hashes.add("2 processes", AlgorithmChoice.AUTO, 5, "ab");
+        hashes.add("host", RING, 5, "aa");
+        hashes.add("2 processes", AUTO, 5, "ab");
         assertThat(hashes.rows().getLast().failed()).isEqualTo(5);
         assertThatThrownBy(hashes::common)
                 .hasMessage("reproducible sums of 2 processes, auto have the hash ab, those of host, ring aa");

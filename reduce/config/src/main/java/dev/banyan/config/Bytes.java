@@ -13,9 +13,11 @@ public final class Bytes {
      */
     public static long parse(String text) {
         int power = text.isEmpty() ? 0 : UNITS.indexOf(text.charAt(text.length() - 1)) + 1;
-        long number = Long.parseLong(power == 0 ? text : text.substring(0, text.length() - 1));
         try {
+            long number = Long.parseLong(power == 0 ? text : text.substring(0, text.length() - 1));
             return Math.multiplyExact(number, 1L << (10 * power));
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("'" + text + "' is no number of bytes such as 512, 64K or 1M", e);
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException(text + " bytes are more than 64 bits hold", e);
         }

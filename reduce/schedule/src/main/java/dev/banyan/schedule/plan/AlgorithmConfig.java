@@ -101,8 +101,16 @@ public record AlgorithmConfig(
                 ? named
                 : named.algorithm.generatesTrees()
                         ? named.withTrees(generator(before.substring(slash + 1)))
-                        : named.withMaxTrees(Integer.parseInt(before.substring(slash + 1)));
+                        : named.withMaxTrees(number(before.substring(slash + 1)));
         return at < 0 ? whole : whole.withChunkBytes(Bytes.parse(text.substring(at + 1)));
+    }
+
+    private static int number(String text) {
+        try {
+            return Integer.parseInt(text);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("'" + text + "' is no number of trees or rings", e);
+        }
     }
 
     @Override

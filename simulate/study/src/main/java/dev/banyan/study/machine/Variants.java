@@ -14,9 +14,15 @@ import org.jspecify.annotations.Nullable;
 public record Variants(@Nullable TreeGenerator trees, int rings) {
     /** Returns an algorithm in its variant. */
     public AlgorithmConfig of(AlgorithmChoice algorithm) {
-        AlgorithmConfig usual = AlgorithmConfig.of(algorithm);
-        return algorithm.generatesTrees()
-                ? usual.withTrees(trees)
-                : algorithm == AlgorithmChoice.RING ? usual.withMaxTrees(rings) : usual;
+        return of(AlgorithmConfig.of(algorithm));
+    }
+
+    /** Returns an algorithm in its variant, as far as it leaves that open. */
+    public AlgorithmConfig of(AlgorithmConfig named) {
+        if (named.algorithm().generatesTrees() && named.trees() == null) {
+            return named.withTrees(trees);
+        }
+        boolean isOpen = named.algorithm() == AlgorithmChoice.RING && named.maxTrees() == Integer.MAX_VALUE;
+        return isOpen ? named.withMaxTrees(rings) : named;
     }
 }
