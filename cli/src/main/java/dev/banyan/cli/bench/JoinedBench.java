@@ -52,7 +52,7 @@ record JoinedBench(
             return 0;
         }
         reporter.lines(NcclTable.MEASURED.footer(rows));
-        reporter.lines(new Summary(rows).comparison("median time (us) out of place (the times above are means)"));
+        reporter.lines(new Summary(rows).comparison(Summary.MEDIANS));
         return reporter.sweep(title, rows, null);
     }
 

@@ -98,7 +98,7 @@ final class SweepBench {
 
     private List<String> conclusions(List<Row> rows) {
         Summary summary = new Summary(rows);
-        List<String> lines = summary.comparison("median time (us) out of place (the times above are means)");
+        List<String> lines = summary.comparison(Summary.MEDIANS);
         if (apartBound != null && inPlaceBound != null) {
             lines.add("#");
             lines.addAll(summary.besideLoop());

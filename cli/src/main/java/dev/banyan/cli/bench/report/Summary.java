@@ -8,6 +8,7 @@ import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -20,6 +21,10 @@ import java.util.stream.Stream;
 /** The results of a sweep: algorithms side by side, the sizes where one overtakes another, and the bounds. */
 public final class Summary {
     private static final int LEAST_WIDTH = 13;
+    /** The times that {@link #comparison} compares of measured calls. */
+    public static final String MEDIANS =
+            "median time (us) out of place (the times above are means, ranges reach from the 5th to the 95th"
+                    + " percentile)";
 
     private final List<AlgorithmConfig> algorithms;
     /** Rows of one size, smallest size first. */
@@ -74,7 +79,7 @@ public final class Summary {
         return lines;
     }
 
-    /** Returns what ranges say where no least is marked; nothing where there are none, as of measured times. */
+    /** Returns what ranges say where no least is marked; nothing where there are none. */
     private String openRanges() {
         List<Boolean> ranged = bySize.stream()
                 .flatMap(List::stream)
@@ -150,15 +155,19 @@ public final class Summary {
         return most(row) < least(than);
     }
 
-    /** Returns what {@code auto} takes, by size; nothing where it was not predicted. */
+    /** Returns what {@code auto} takes, by size, as {@code -a} takes it; nothing where it was not predicted. */
     public List<String> choices() {
         List<String> choices = new ArrayList<>();
         String last = null;
         for (List<Row> rows : bySize) {
             for (Row row : rows) {
-                String choice = row.outOfPlace().choice();
-                if (row.algorithm().algorithm() == AlgorithmChoice.AUTO && choice != null && !choice.equals(last)) {
-                    choices.add("# auto takes " + inChunks(choice) + (bySize.size() == 1 ? "" : " from " + size(row)));
+                String chosen = row.outOfPlace().choice();
+                if (row.algorithm().algorithm() != AlgorithmChoice.AUTO || chosen == null) {
+                    continue;
+                }
+                String choice = rounded(chosen);
+                if (!choice.equals(last)) {
+                    choices.add("# auto takes " + choice + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;
                 }
             }
@@ -166,9 +175,11 @@ public final class Summary {
         return choices;
     }
 
-    private static String inChunks(String choice) {
-        return choice.replaceAll("@(\\d+)([KMG])$", " in chunks of $1 $2iB")
-                .replaceAll("@(\\d+)$", " in chunks of $1 bytes");
+    /** Rounds lengths of chunks in what a call takes: an algorithm, or those of a sum's parts with + between. */
+    private static String rounded(String choice) {
+        return Arrays.stream(choice.split("\\+"))
+                .map(part -> ChoiceText.of(AlgorithmConfig.parse(part)))
+                .collect(Collectors.joining("+"));
     }
 
     /** Times in place beside those of the loop written by hand; nothing where that was not measured. */

@@ -140,12 +140,14 @@ class SummaryTest {
                 chosen(256, "one-shot"),
                 chosen(1024, "one-shot"),
                 chosen(4096, "ring@64K"),
-                chosen(16384, "ring@100")));
+                chosen(16384, "ring@1048640"),
+                chosen(65536, "packing@1048640+ring+ring")));
         assertThat(summary.choices())
                 .containsExactly(
                         "# auto takes one-shot from 1 KiB",
-                        "# auto takes ring in chunks of 64 KiB from 16 KiB",
-                        "# auto takes ring in chunks of 100 bytes from 64 KiB");
+                        "# auto takes ring@64K from 16 KiB",
+                        "# auto takes ring@1M from 64 KiB",
+                        "# auto takes packing@1M+ring+ring from 256 KiB");
     }
 
     private static Row chosen(long count, String choice) {
