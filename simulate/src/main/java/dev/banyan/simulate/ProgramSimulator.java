@@ -123,6 +123,12 @@ public final class ProgramSimulator {
         return exchanges.applies() && exchanges.hasSwitch();
     }
 
+    /** Returns whether a schedule, if it is long enough, runs as an exchange in which the switch adds up or copies. */
+    boolean takesSwitch(Schedule schedule) {
+        return exchanges.applies()
+                && DirectExchange.of(schedule).filter(exchanges::multicasts).isPresent();
+    }
+
     /**
      * Returns the time of a schedule as an exchange, in us; nothing if it does not run as one.
      *

@@ -151,9 +151,15 @@ public final class SimulatedCosts implements CostModel {
         return program(schedule, links).isEmpty();
     }
 
-    /** Returns the time of the link that is busy longest, at full efficiency. */
+    /**
+     * Returns the time of the link that is busy longest, at full efficiency; 0 where a switch adds up or copies, as it
+     * takes load off the links.
+     */
     @Override
-    public double leastUsPerByte(ForestCost cost) {
+    public double leastUsPerByte(ForestCost cost, Schedule sample) {
+        if (execution == Execution.PROGRAMS && programSimulator(List.of()).takesSwitch(sample)) {
+            return 0;
+        }
         Network links = cost.network();
         return IntStream.range(0, links.arcs())
                 .mapToDouble(arc -> cost.loads().get(arc).doubleValue()

@@ -6,6 +6,7 @@ import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Planner;
 import dev.banyan.schedule.type.Collective;
@@ -137,6 +138,28 @@ class AutomaticChoiceTest {
                 LongStream.iterate(1 << 10, bytes -> bytes <= 1 << 30, bytes -> 2 * bytes)
                         .flatMap(bytes -> LongStream.of(bytes, bytes / 4 * 5, bytes / 4 * 7))
                         .filter(bytes -> bytes <= 1 << 30));
+    }
+
+    /** Kernels cut data by themselves, and a switch that adds up and copies takes load off the links. */
+    @ParameterizedTest
+    @ValueSource(strings = {"p3.16xlarge", "dgx-a100", "dgx-h100", "gb200-tray"})
+    void noAlgorithmIsMoreThanFivePercentFasterByKernels(String name) {
+        Machine machine = preset(name);
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine), Execution.PROGRAMS);
+        Planner planner = new Planner(machine, Config.defaults(), costs, costs.platform());
+        for (Collective collective : Collective.values()) {
+            for (long count : new long[] {1 << 12, 1 << 21}) {
+                int root = collective.hasRoot() ? 0 : -1;
+                CollectiveRequest request = new CollectiveRequest(collective, root, count, 4, false, Long.MAX_VALUE);
+                AlgorithmConfig automatic = planner.choose(request);
+                double taken = planner.predictedUs(automatic, request);
+                for (AlgorithmChoice algorithm : algorithms()) {
+                    assertThat(taken)
+                            .as("%s of %d elements on %s by %s, not %s", collective, count, name, automatic, algorithm)
+                            .isLessThanOrEqualTo(1.05 * planner.predictedUs(AlgorithmConfig.of(algorithm), request));
+                }
+            }
+        }
     }
 
     /** Compares the prediction that does not try all of a call with one that does. */

@@ -42,9 +42,10 @@ public interface CostModel {
      * fastest need not be tried.
      *
      * @param cost the trees and how they load the links
+     * @param sample a long schedule over them
      * @return time in us for each byte of all data, as nccl-tests count them, at least 0
      */
-    double leastUsPerByte(ForestCost cost);
+    double leastUsPerByte(ForestCost cost, Schedule sample);
 
     /** Makes cost models. The first provider that {@link java.util.ServiceLoader} finds is taken. */
     interface Provider {

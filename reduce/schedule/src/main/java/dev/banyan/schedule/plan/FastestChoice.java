@@ -370,7 +370,7 @@ final class FastestChoice {
                 all.size(),
                 longest,
                 cost.stages(),
-                model.leastUsPerByte(cost),
+                model.leastUsPerByte(cost, sample.schedule()),
                 model.dependsOnChunks(sample.schedule(), sample.links()));
     }
 

@@ -235,7 +235,7 @@ class PlannerTest {
             }
 
             @Override
-            public double leastUsPerByte(ForestCost cost) {
+            public double leastUsPerByte(ForestCost cost, Schedule sample) {
                 return 0;
             }
         };
