@@ -143,6 +143,8 @@ class CommandLineTest {
         topo --unit miles --machine dgx-2             | miles
         topo --unit gbs --machine dgx-2               | --unit, --gpu, --pcie-gen, --nvlink-gbs, --socket-gbs
         topo --machine pom.xml --pcie-gen 0           | --pcie-gen is 0; give what the machine has, or leave it out
+        topo --machine pom.xml --gpu V1000            | GPU model "V1000" is not known
+        topo --machine pom.xml --gpu GeForce-RTX-30900 | is not known
         topo --machine pom.xml --socket-gbs 0         | --socket-gbs is 0; give what the machine has
         topo --machine=                               | --machine is empty; name a preset or a file
         page --machine pom.xml --output pom.xml       | --output would write over pom.xml, which --machine names
@@ -232,7 +234,7 @@ class CommandLineTest {
         bench -a packing/x                            | is no number of trees or rings
         bench -a star/2                               | star takes no number of trees
         bench -a multi-tree/kernigan                  | no generator of trees is called 'kernigan'
-        predict -a packing@1                          | it takes a tree and 64 bytes
+        predict -a packing@1                          | chunks of 1 bytes are too short; give at least 64
         predict -a packing@8k                         | is no number of bytes such as 512, 64K or 1M
         bench --collective reduce -r 8                | -r is 8; the ranks are 0..7
         bench -r 0                                    | has no root
@@ -486,7 +488,7 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --trees exact");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s on the busiest link: ")
+                .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s of its rate")
                 .startsWith("# p3.16xlarge: 4 devices, single-tree (exact), 1 tree in ");
     }
 

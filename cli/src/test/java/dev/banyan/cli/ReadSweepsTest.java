@@ -419,7 +419,7 @@ class ReadSweepsTest {
         037b| dgx-h100  | The machine is healthy
         038 | dgx-h100  | (24 ranks fit)
         042 | dgx-h100  | the header names 13 hosts
-        043 | 010       | The results of this run were not checked
+        043 | 010       | GPU5 (device 1 of tray05) has no NVLink, although the other GPUs have
         044 | dgx-h100  | The machine is healthy
         045 | dgx-h100  | The machine is healthy
         046 | dgx-h100  | CPU times of launches

@@ -50,6 +50,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench {
+    /** Times are the same if they differ by less than this. */
+    private static final double SAME = 1e-3;
+
     private final ChosenMachine chosen;
     private final Profile profile;
     private final RangedCosts costs;
@@ -147,7 +150,9 @@ final class SimulatedBench {
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
-            write(trace, last, 1, "the largest size, in place");
+            double us = write(trace, last, 1, "the largest size, in place");
+            reporter.lines(
+                    besideTable(last.getFirst(), us, rows.getLast().inPlace().timeUs()));
         }
         return reporter.sweep(
                 chosen.machine().name() + ", simulated",
@@ -322,14 +327,31 @@ final class SimulatedBench {
         reporter.result(rows);
     }
 
-    private void write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {
+    /** Returns the time of the timeline in us. */
+    private double write(OutputFile file, List<PlannedSchedule> calls, int depth, String what) {
         TraceWriter timeline = new TraceWriter(costs.usual().network());
         double us = new CallTimes(costs.usual(), calls).record(depth, timeline);
-        boolean slots = costs.usual().programSimulator(List.of()).takesExchanges();
         TextFile.write(file.path(), (TextFile.Content) timeline::write);
         reporter.lines(List.of(
                 "#",
-                "# timeline of " + what + ", " + Numbers.plain(us) + " us" + (slots ? " by kernels with slots" : "")
-                        + ": " + file + " (open it in ui.perfetto.dev)"));
+                "# timeline of " + what + ", " + Numbers.plain(us) + " us: " + file + " (open it in ui.perfetto.dev)"));
+        return us;
+    }
+
+    /** Returns why the time of a timeline is not that of the table; nothing where it is. */
+    private List<String> besideTable(PlannedSchedule planned, double us, double tableUs) {
+        boolean exchanged =
+                costs.usual().program(planned.schedule(), planned.links()).isPresent()
+                        && costs.usual()
+                                .programSimulator(planned.links())
+                                .exchangeUs(planned.schedule())
+                                .isPresent();
+        return exchanged
+                ? List.of("# GPUs would exchange their buffers directly, which the table has the time of; the timeline"
+                        + " shows the same schedule by slots of the receivers, which is slower")
+                : Math.abs(us - tableUs) < SAME * tableUs
+                        ? List.of()
+                        : List.of("# the timeline is of the whole call, whose time the table extrapolates from shorter"
+                                + " ones");
     }
 }

@@ -52,6 +52,7 @@ import picocli.CommandLine.Option;
             "algbw: of a large call, by the links alone.",
             "predicted: algbw of 1 GiB by the simulator, as banyan predict prints it.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
+            "trees: their number, or that of rings or of a file's channels.",
             "planning: the least time to build the trees, warm.",
             "A schedule's depth is the most transfers that wait for each other, up and down,",
             "each child of a reduction by itself. Schedules are rated as if the data of each",

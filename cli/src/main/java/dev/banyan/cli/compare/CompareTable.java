@@ -78,6 +78,9 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                         ? "; kernels carry out packing and star with sums in the switch, so that their own rows have no"
                                 + " prediction"
                         : ""));
+        if (!comparison.relays().isEmpty()) {
+            lines.add("the simulator predicts nothing that goes through relays");
+        }
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("exact: the trees of greatest weight, which need not have the greatest rate");

@@ -24,7 +24,9 @@ public record SubsetsTable(Subsets report, boolean listed) {
         int sets = report.subsets().size();
         boolean all = sets == report.tried();
         String title = TerminalText.of(report.machine()) + ": " + (all ? "all " + sets : sets + " of " + report.tried())
-                + " sets of " + report.devices().size() + " devices"
+                + " sets of "
+                + (listed && sets > 0 ? report.subsets().getFirst().devices().size() + " of " : "")
+                + "the " + report.devices().size() + " devices"
                 + (all ? "" : ", those that " + report.direct() + " joins") + ", ratios to the bound"
                 + (listed ? "" : " as mean (min)");
         if (format == TableFormat.markdown) {

@@ -216,7 +216,7 @@ public final class TreesCommand extends Subcommand {
 
     private PlannedTrees planned(ChosenMachine chosen, Config config) {
         AlgorithmConfig built = built();
-        Planner planner = new Planner(chosen.machine(), config, null);
+        Planner planner = Planner.ofNamed(chosen.machine(), config);
         return timed(chosen, ChoiceText.name(built), () -> planner.trees(built, Collective.ALL_REDUCE, -1));
     }
 

@@ -324,6 +324,33 @@ class SimulatedBenchTest {
         assertThat(times.get(1)).isGreaterThan(times.get(2));
     }
 
+    /** Two H100 cards have the profile of boards with NVSwitches, of which all sweeps are. */
+    @Test
+    void ncclHasNoRangeOnMachinesThatNobodyMeasured(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("cards.txt"), "\tGPU0\tGPU1\nGPU0\tX\tNV12\nGPU1\tNV12\tX\n");
+        CommandRun run = CommandRun.of("predict --gpu H100-PCIe -a nccl -b 1G -e 1G -m " + file);
+        assertThat(run.out())
+                .contains(
+                        "profile h100-nvswitch", "this machine has other GPUs or links, with which nobody has compared")
+                .doesNotContain("its ranges");
+    }
+
+    @Test
+    void theTimeOfATimelineIsThatOfTheTableOrExplained(@TempDir Path folder) {
+        String trace = " --trace " + folder.resolve("timeline.json");
+        assertThat(CommandRun.of("predict -m p3.8xlarge -b 64M -e 64M -a single-tree" + trace)
+                        .out())
+                .contains("timeline of the largest size")
+                .contains("the timeline is of the whole call, whose time the table extrapolates from shorter ones");
+        assertThat(CommandRun.of("predict -m dgx-a100 -b 1M -e 1M -a packing" + trace)
+                        .out())
+                .contains("the timeline shows the same schedule by slots");
+        assertThat(CommandRun.of("predict -m p3.8xlarge -b 64K -e 64K -a ring" + trace)
+                        .out())
+                .contains("timeline of the largest size")
+                .doesNotContain("the timeline is", "the timeline shows");
+    }
+
     @Test
     void theTimelineHasTheCallsTransfers(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("timeline.json");

@@ -79,7 +79,7 @@ final class SetStudy {
                 pairs.add(matrix.gbs(from, to));
             }
         }
-        return planners.computeIfAbsent(pairs, _ -> new Planner(subset, config, null));
+        return planners.computeIfAbsent(pairs, _ -> Planner.ofNamed(subset, config));
     }
 
     private @Nullable SetModel relayed(TreePacking alone, int... devices) {

@@ -27,9 +27,12 @@ public record AlgorithmConfig(
      */
     public AlgorithmConfig {
         Objects.requireNonNull(algorithm, "algorithm");
-        if (maxTrees < 1 || chunkBytes < LEAST_CHUNK) {
-            throw new IllegalArgumentException("at most " + maxTrees + " trees in chunks of " + chunkBytes
-                    + " bytes; it takes a tree and 64 bytes");
+        if (maxTrees < 1) {
+            throw new IllegalArgumentException("at most " + maxTrees + " trees or rings; it takes at least one");
+        }
+        if (chunkBytes < LEAST_CHUNK) {
+            throw new IllegalArgumentException(
+                    "chunks of " + chunkBytes + " bytes are too short; give at least " + LEAST_CHUNK);
         }
         if (maxTrees < Integer.MAX_VALUE && algorithm != AlgorithmChoice.PACKING && algorithm != AlgorithmChoice.RING) {
             throw new IllegalArgumentException(algorithm.label()

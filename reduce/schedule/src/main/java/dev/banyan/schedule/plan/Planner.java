@@ -122,15 +122,25 @@ public final class Planner {
      * @param model predicts on that machine and platform; null for none
      */
     public Planner(Machine machine, Config config, @Nullable CostModel model, Platform platform) {
-        this(machine, config, platform, model == null ? null : () -> model);
+        this(
+                machine,
+                config,
+                platform.execution(),
+                tuned(machine, config, platform),
+                model == null ? null : () -> model);
     }
 
     /** @param model makes the model when it is first needed; null for none */
-    private Planner(Machine machine, Config config, Platform platform, @Nullable Supplier<CostModel> model) {
-        execution = platform.execution();
+    private Planner(
+            Machine machine,
+            Config config,
+            Execution execution,
+            Map<Collective, SizeRules> tuned,
+            @Nullable Supplier<CostModel> model) {
+        this.execution = execution;
+        this.tuned = tuned;
         this.machine = Objects.requireNonNull(machine, "machine");
         this.config = Objects.requireNonNull(config, "config");
-        tuned = tuned(machine, config, platform);
         this.model = machine.size() > 1 ? model : null;
         algorithms = new Algorithms(machine, config);
         prices = new Prices(machine, algorithms::get);
@@ -156,6 +166,11 @@ public final class Planner {
         return fastest;
     }
 
+    /** Returns a planner for algorithms that callers name, which takes neither a model nor the tuning file. */
+    public static Planner ofNamed(Machine machine, Config config) {
+        return new Planner(machine, config, Execution.CHUNKS, Map.of(), null);
+    }
+
     /**
      * Returns a planner with the model of the first {@link CostModel.Provider} on the class path, for simulated
      * execution by {@linkplain Execution#CHUNKS chunks}.
@@ -177,7 +192,8 @@ public final class Planner {
         return new Planner(
                 machine,
                 config,
-                platform,
+                execution,
+                tuned(machine, config, platform),
                 found.<Supplier<CostModel>>map(provider -> () -> provider.on(machine, execution))
                         .orElse(null));
     }

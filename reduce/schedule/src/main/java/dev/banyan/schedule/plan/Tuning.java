@@ -5,6 +5,7 @@ import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * @param rules the choices of each collective that was tuned
  */
 public record Tuning(Platform platform, String links, String machine, Map<Collective, SizeRules> rules) {
+    private static final String LINKS = "links";
+
     public Tuning {
         Objects.requireNonNull(platform, "platform");
         Objects.requireNonNull(links, "links");
@@ -69,15 +72,19 @@ public record Tuning(Platform platform, String links, String machine, Map<Collec
         keys.put("executor", platform.execution().label());
         keys.put("device", platform.device());
         keys.put("driver", platform.driver());
-        keys.put("links", links);
+        keys.put(LINKS, links);
         return keys;
     }
 
-    /** Returns what differs between this, a section of a file, and another one, e.g. {@code driver A, not B}. */
+    /**
+     * Returns what differs between this, a section of a file, and another one, e.g. {@code driver A, not B}: first the
+     * links, since without them nothing else matters.
+     */
     List<String> differences(Tuning wanted) {
         Map<String, String> others = wanted.keys();
         return keys().entrySet().stream()
                 .filter(key -> !key.getValue().equals(others.get(key.getKey())))
+                .sorted(Comparator.comparing(key -> !key.getKey().equals(LINKS)))
                 .map(key -> key.getKey() + " " + quoted(key.getValue()) + ", not " + quoted(others.get(key.getKey())))
                 .toList();
     }

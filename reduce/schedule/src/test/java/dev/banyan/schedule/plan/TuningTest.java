@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.banyan.config.Config;
+import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.topology.Machine;
 import java.io.IOException;
@@ -122,5 +123,20 @@ class TuningTest {
                         + " banyan tune --backend cuda to add one");
         assertThat(file.objection(Platform.simulated(Execution.PROGRAMS), machine))
                 .endsWith("; run banyan tune --predict to add one");
+        Machine other = Machine.preset("p2.16xlarge");
+        assertThat(file.objection(newer, other)).contains("is for links ").doesNotContain("driver");
+    }
+
+    /** A planner of named algorithms reads no tuning file. */
+    @Test
+    void namedAlgorithmsNeedNoSection() {
+        Config config =
+                Config.builder().set(Config.TUNING, Path.of("no/such/file")).build();
+        CollectiveRequest request = new CollectiveRequest(Collective.REDUCE, 0, 8, 4, true, Long.MAX_VALUE);
+        assertThat(Planner.ofNamed(Machine.preset("p3.8xlarge"), config)
+                        .plan(AlgorithmConfig.of(AlgorithmChoice.STAR), request)
+                        .schedule()
+                        .ranks())
+                .isEqualTo(4);
     }
 }

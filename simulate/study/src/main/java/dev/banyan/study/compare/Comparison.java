@@ -187,7 +187,9 @@ public record Comparison(
                 alone == null ? null : alone.gbs().doubleValue(),
                 relays.length > 0
                         ? null
-                        : RelayChoice.of(chosen).map(RelayChoice::hint).orElse(null),
+                        : RelayChoice.of(chosen)
+                                .map(choice -> choice.hint("--relays"))
+                                .orElse(null),
                 List.copyOf(rows),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),

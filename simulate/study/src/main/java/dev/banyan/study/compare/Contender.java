@@ -41,7 +41,7 @@ record Contender(AlgorithmConfig choice) {
             return () -> WayFigures.of(packing);
         }
         Config config = Config.load().without(List.of(Algorithms.LOG_TREE));
-        Planner planner = new Planner(chosen.machine(), config, null);
+        Planner planner = Planner.ofNamed(chosen.machine(), config);
         List<PackedTree> trees = planner.trees(choice, Collective.ALL_REDUCE, -1);
         return () -> new WayFigures(
                 AlgorithmLoads.of(planner, choice, chosen.allLinks()).rateGbs(),

@@ -128,7 +128,7 @@ final class Causes {
         List<String> lost = new ArrayList<>();
         for (int device = 0; device < machine.size(); device++) {
             if (!hasFastLink(device)) {
-                lost.add(machine.devices().get(device).name());
+                lost.add(machine.devices().get(device).name() + place(device));
             }
         }
         boolean hasSwitch = machine.links().stream().anyMatch(this::joinsSwitch);
@@ -139,6 +139,17 @@ final class Causes {
                     + " (nvidia-smi --gpu-reset) or restart the machine; until then, and if only the description lacks"
                     + " the links, give NCCL the topology file of a healthy machine by NCCL_TOPO_FILE");
         }
+    }
+
+    /** Returns where a device of several hosts is, as its header says; each rank has the device of its number. */
+    private String place(int device) {
+        return measured.run().hosts().size() < 2
+                ? ""
+                : measured.run().ranks().stream()
+                        .filter(rank -> rank.rank() == device)
+                        .map(rank -> " (device " + rank.device() + " of " + rank.host() + ")")
+                        .findFirst()
+                        .orElse("");
     }
 
     /** Links to CPUs do not count: they join no GPUs. */

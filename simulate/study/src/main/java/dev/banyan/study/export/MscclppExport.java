@@ -53,7 +53,7 @@ public record MscclppExport(
             network = packing.network();
             links = packing.links();
         } else {
-            trees = new Planner(chosen.machine(), Config.load(), null).trees(choice, collective, root);
+            trees = Planner.ofNamed(chosen.machine(), Config.load()).trees(choice, collective, root);
             network = chosen.allLinks();
             links = List.of();
         }

@@ -137,8 +137,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         : ""));
         remarks.add(Numbers.format(
                 "Expected gain of large calls, predicted and not measured: %.1f times if NCCL's own channels fill the"
-                        + " links, and up to %.1f times if it runs a single channel of the speed above, as its logs on"
-                        + " such machines show",
+                        + " links, and up to %.1f times if it runs only one of the channels above, as its logs on such"
+                        + " machines show",
                 Math.max(1, least), Math.max(1, most)));
         return remarks;
     }

@@ -70,9 +70,13 @@ public record RelayChoice(List<Integer> relays, BigFraction alone, BigFraction t
         return links.nvlinkConnected() ? "idle GPUs can forward" : direct + " does not join these GPUs";
     }
 
-    /** One line for people, with the option to give. */
-    public String hint() {
-        return reason + ": " + Numbers.gbs(alone) + "; with --relays "
+    /**
+     * Returns one line for people, with the option to give.
+     *
+     * @param option what stands before the relays
+     */
+    public String hint(String option) {
+        return reason + ": " + Numbers.gbs(alone) + "; with " + option + " "
                 + relays.stream().map(Object::toString).collect(Collectors.joining(",")) + ": "
                 + Numbers.gbs(together);
     }

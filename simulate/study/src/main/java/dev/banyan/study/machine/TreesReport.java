@@ -171,7 +171,9 @@ public record TreesReport(
                 forwarders(network),
                 packing.links().stream().map(link -> path(link, network)).toList(),
                 plan.relays().isEmpty()
-                        ? RelayChoice.of(chosen).map(RelayChoice::hint).orElse(null)
+                        ? RelayChoice.of(chosen)
+                                .map(choice -> choice.hint("-a packing --relays"))
+                                .orElse(null)
                         : null,
                 relays(plan));
     }

@@ -4,6 +4,7 @@ import dev.banyan.export.NcclSearch;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
@@ -22,6 +23,8 @@ public final class SimulatedNccl {
     private final NcclRings rings;
     private final Profile profile;
     private final Transport transport;
+    /** True if the constants are of such GPUs and links. */
+    private final boolean isOfClass;
 
     /**
      * @param machine at least two devices, all of which take part
@@ -31,6 +34,7 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         transport = transport(machine);
+        isOfClass = Profiles.isOfClass(machine);
         rings = NcclRings.of(machine, profile, transport);
     }
 
@@ -102,7 +106,7 @@ public final class SimulatedNccl {
     }
 
     private Optional<TimeRange> range(NcclRings.Timing timing, Collective collective, long bytes) {
-        return hasRingsOfItsClass()
+        return isOfClass && hasRingsOfItsClass()
                 ? NcclErrors.range(profile, collective, timing.us(), bytes, rings.leastUs(collective, bytes))
                 : Optional.empty();
     }
@@ -139,6 +143,7 @@ public final class SimulatedNccl {
                 transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
                 + NcclErrors.sentence(profile, collective)
+                + (isOfClass ? "" : "; this machine has other GPUs or links, with which nobody has compared the model")
                 + (hasRingsOfItsClass() ? "" : "; none of these went peer to peer over PCIe, as here")
                 + (mayFindOthers
                         ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"

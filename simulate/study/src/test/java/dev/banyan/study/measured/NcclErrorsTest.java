@@ -75,7 +75,7 @@ class NcclErrorsTest {
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE))
-                .startsWith("Azure's table of four GB200");
+                .startsWith("its constants were fitted to Azure's table of four GB200");
         assertThat(NcclErrors.sentence(profile("mi250x-xgmi"), Collective.ALL_REDUCE))
                 .isEqualTo("no published sweep of all_reduce on its class says how far they are off");
     }

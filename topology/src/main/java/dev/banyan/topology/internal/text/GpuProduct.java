@@ -55,16 +55,21 @@ public record GpuProduct(int sm, String gcn, int pcieGeneration, Trait trait) {
             amd("MI100", "908", 4, Trait.NONE),
             amd("MI[56]0\\b", "906", 4, Trait.NONE));
 
+    /** No digit follows a number: there is no RTX 30900. */
+    private static Pattern pattern(String name) {
+        return Pattern.compile("(" + name + ")(?!\\d)");
+    }
+
     private static Family family(String name, int sm, int pcieGeneration) {
-        return new Family(Pattern.compile(name), new GpuProduct(sm, "", pcieGeneration, Trait.NONE));
+        return new Family(pattern(name), new GpuProduct(sm, "", pcieGeneration, Trait.NONE));
     }
 
     private static Family geForce(String name, int sm, int pcieGeneration) {
-        return new Family(Pattern.compile(name), new GpuProduct(sm, "", pcieGeneration, Trait.NO_PEER_ACCESS));
+        return new Family(pattern(name), new GpuProduct(sm, "", pcieGeneration, Trait.NO_PEER_ACCESS));
     }
 
     private static Family amd(String name, String gcn, int pcieGeneration, Trait trait) {
-        return new Family(Pattern.compile(name), new GpuProduct(0, gcn, pcieGeneration, trait));
+        return new Family(pattern(name), new GpuProduct(0, gcn, pcieGeneration, trait));
     }
 
     /** The product of a model name, e.g. {@code NVIDIA A100-SXM4-40GB}; empty where it is not known. */
