@@ -310,6 +310,14 @@ class CommandLineTest {
     }
 
     @Test
+    void theLegendNamesMissingPathsWhereThereAreAny(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("apart.txt"), "0 0\n0 0\n");
+        assertThat(CommandRun.of("topo --machine " + file).out())
+                .contains("between sockets; -: no path is described\n");
+        assertThat(CommandRun.of("topo --machine pcie-4").out()).contains("between sockets\n");
+    }
+
+    @Test
     void topoTellsTheLinksOfThePreset() throws Exception {
         JsonNode topo = CommandRun.of("topo --machine p3.16xlarge --devices 4,2,3,1 --format json")
                 .json();

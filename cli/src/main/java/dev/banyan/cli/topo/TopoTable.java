@@ -50,14 +50,17 @@ public record TopoTable(Machine machine, TopoReport report) {
                         report.nics().stream().map(NicReport::name))
                 .map(TerminalText::of)
                 .toList();
+        List<List<String>> connections = Stream.concat(
+                        rows.stream().map(RowReport::connections),
+                        report.nics().stream().map(NicReport::connections))
+                .toList();
         printMatrix(
                 out,
                 (direct.equals("NVLink") ? "NV#: that many NVLinks" : direct + "#: that many links")
-                        + "; PIX, PXB: PCIe switches; PHB, NODE: host bridges; SYS: between sockets",
+                        + "; PIX, PXB: PCIe switches; PHB, NODE: host bridges; SYS: between sockets"
+                        + (connections.stream().anyMatch(row -> row.contains("-")) ? "; -: no path is described" : ""),
                 names,
-                Stream.concat(
-                        rows.stream().map(RowReport::connections),
-                        report.nics().stream().map(NicReport::connections)));
+                connections.stream());
         printMatrix(
                 out,
                 "GB/s one way, from row to column; 0 where trees have no link",
