@@ -230,6 +230,8 @@ class CommandLineTest {
         bench -o xor                                  | known: sum, prod
         bench --collective all_to_all                 | known: all_reduce
         bench --algorithm all,none                    | no algorithm is called 'none'
+        predict -a ring/2 --rings 1                   | --rings goes with -a ring
+        bench -a multi-tree/exact --trees shallow     | --trees goes with -a single-tree or multi-tree
         bench -a all/2                                | gives parameters to all; name one algorithm
         bench -a packing/x                            | is no number of trees or rings
         bench -a star/2                               | star takes no number of trees

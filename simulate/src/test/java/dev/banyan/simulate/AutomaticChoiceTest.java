@@ -162,6 +162,18 @@ class AutomaticChoiceTest {
         }
     }
 
+    /** A switch adds up floats, but no doubles: what bounds these does not bound those. */
+    @Test
+    void doublesDoNotDecideForFloats() {
+        Machine machine = preset("dgx-h100");
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine), Execution.PROGRAMS);
+        Planner planner = new Planner(machine, Config.defaults(), costs, costs.platform());
+        Planner other = new Planner(machine, Config.defaults(), costs, costs.platform());
+        planner.choose(new CollectiveRequest(Collective.REDUCE, 0, 1 << 20, 8, false, Long.MAX_VALUE));
+        CollectiveRequest floats = new CollectiveRequest(Collective.REDUCE, 0, 1 << 21, 4, false, Long.MAX_VALUE);
+        assertThat(planner.choose(floats)).isEqualTo(other.choose(floats));
+    }
+
     /** Compares the prediction that does not try all of a call with one that does. */
     @ParameterizedTest
     @ValueSource(strings = {"p3.16xlarge", "dgx-a100", "pcie-8"})

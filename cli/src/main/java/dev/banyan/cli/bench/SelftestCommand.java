@@ -73,7 +73,8 @@ public final class SelftestCommand extends ReportCommand {
             names = {"-a", "--algorithm"},
             paramLabel = "LIST",
             description =
-                    "Algorithms to test, with commas between (default: all; on GPUs also nccl, if NCCL is there).")
+                    "Algorithms to test, as in bench -a, with commas between (default: all; on GPUs also nccl, if NCCL"
+                            + " is there).")
     private @Nullable AlgorithmList algorithms;
 
     @Option(

@@ -347,8 +347,10 @@ final class SimulatedBench {
                                 .exchangeUs(planned.schedule())
                                 .isPresent();
         return exchanged
-                ? List.of("# GPUs would exchange their buffers directly, which the table has the time of; the timeline"
-                        + " shows the same schedule by slots of the receivers, which is slower")
+                ? List.of(
+                        "# the table has the time of an exchange between the buffers themselves; the timeline shows the"
+                                + " same schedule by slots of the receivers"
+                                + (us > tableUs ? ", which is slower" : ""))
                 : Math.abs(us - tableUs) < SAME * tableUs
                         ? List.of()
                         : List.of("# the timeline is of the whole call, whose time the table extrapolates from shorter"

@@ -154,8 +154,10 @@ final class SweepArguments extends OptionGroup {
         AlgorithmList byDefault = anySizeGiven() ? AlgorithmList.AUTO : AlgorithmList.ALL;
         List<AlgorithmConfig> chosen =
                 Objects.requireNonNullElse(algorithms, byDefault).algorithms();
-        Variants named =
-                variants.of(chosen.stream().map(AlgorithmConfig::algorithm).toList());
+        Variants named = variants.of(chosen.stream()
+                .filter(algorithm -> algorithm.trees() == null && algorithm.maxTrees() == Integer.MAX_VALUE)
+                .map(AlgorithmConfig::algorithm)
+                .toList());
         return chosen.stream().map(named::of).distinct().toList();
     }
 

@@ -68,6 +68,8 @@ public final class Algorithms {
             Setting.flag("MXNET_KVSTORE_LOGTREE", false, "Draws new trees in the log.");
 
     private static final Logger LOG = LoggerFactory.getLogger(Algorithms.class);
+    /** Apart from that of trees, as the command shows these warnings itself. */
+    private static final Logger LINKS = LoggerFactory.getLogger(Network.class);
 
     private final Machine machine;
     private final Config config;
@@ -142,7 +144,7 @@ public final class Algorithms {
     private Packings packings(int maxTrees) {
         if (packings == null) {
             Network network = Network.of(machine);
-            network.warnings().forEach(LOG::warn);
+            network.warnings().forEach(LINKS::warn);
             packings = Packings.byTrees(network);
         }
         Packings best = packings.apply(maxTrees);

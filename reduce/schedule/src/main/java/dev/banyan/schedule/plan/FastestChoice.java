@@ -18,11 +18,11 @@ import java.util.stream.Stream;
  *
  * <p>Candidates are tried at the exact size of a call: if pairs of ranks share links, a few bytes more can decide which
  * copies overlap, and change the time by a quarter. Each candidate has a lower bound: the time of the busiest link for
- * all bytes, or that of a call of one element if it is longer. Candidates are tried in the order of their bounds; those
- * whose bound is above the best time so far are skipped. A candidate is tried with one chunk for each tree's slice and
- * then with chunks of all powers of two from long to short. The search ends when two lengths were much slower than the
- * best, when four in a row were no better, or when a full pipeline could not reach the best time so far. The candidate
- * takes the longest chunks that are within 1% of its best.
+ * all bytes, where the model knows one, or that of a call of one element if it is longer. Candidates are tried in the
+ * order of their bounds; those whose bound is above the best time so far are skipped. A candidate is tried with one
+ * chunk for each tree's slice and then with chunks of all powers of two from long to short. The search ends when two
+ * lengths were much slower than the best, when four in a row were no better, or when a full pipeline could not reach
+ * the best time so far. The candidate takes the longest chunks that are within 1% of its best.
  *
  * <p>Where the {@linkplain CostModel#dependsOnChunks length of chunks does not matter}, it stays open.
  *
@@ -76,7 +76,7 @@ final class FastestChoice {
     private final RecentlyUsed<Question, Double> times = new RecentlyUsed<>(KEPT_TIMES);
     private final RecentlyUsed<Question, Timed> answers = new RecentlyUsed<>(KEPT_TIMES);
     private final RecentlyUsed<Question, Steady> steady = new RecentlyUsed<>(KEPT_TIMES);
-    /** Bounded by the number of algorithms, collectives and roots. */
+    /** Bounded by the number of algorithms, collectives, roots and sizes of elements. */
     private final Map<Variant, Trees> trees = new HashMap<>();
 
     private final Map<Task, List<AlgorithmConfig>> fewer = new HashMap<>();
@@ -88,7 +88,7 @@ final class FastestChoice {
     private record Task(Collective collective, int root) {}
 
     /** @param choice with an open length of chunks */
-    private record Variant(AlgorithmConfig choice, Task task) {}
+    private record Variant(AlgorithmConfig choice, Task task, int elementBytes, boolean inPlace) {}
 
     /**
      * The figures of trees that do not depend on the size of a call.
@@ -353,7 +353,11 @@ final class FastestChoice {
 
     private Trees trees(AlgorithmConfig choice, CollectiveRequest request) {
         return trees.computeIfAbsent(
-                new Variant(choice.whole(), new Task(request.collective(), request.root())),
+                new Variant(
+                        choice.whole(),
+                        new Task(request.collective(), request.root()),
+                        request.elementBytes(),
+                        request.inPlace()),
                 variant -> describe(choice, request));
     }
 

@@ -34,7 +34,7 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         transport = transport(machine);
-        isOfClass = Profiles.isOfClass(machine);
+        isOfClass = Profiles.isOfClass(machine) && Profiles.of(machine).name().equals(profile.name());
         rings = NcclRings.of(machine, profile, transport);
     }
 

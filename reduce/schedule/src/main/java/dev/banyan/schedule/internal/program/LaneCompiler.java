@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A step becomes a move on its target's device. What it reads on another device comes over a channel from the move
  * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step
- * names. Inputs that other devices read are sent by moves of their own, which also make copies of them on their device.
+ * names. Inputs that other devices read are sent by moves of their own, which also make copies of them on their device:
+ * a copy that is not aligned slows the sending, too.
  * A copy into scratch memory that one step of its device reads is no move: the step reads a channel, from another
  * device or from this one.
  *

@@ -11,8 +11,8 @@ import java.util.List;
  * @param inputs what it loads; none if it only waits for what others store into its rank's buffer
  * @param outputs where it stores; none exactly if there are no inputs
  * @param completes whether its result is the reduction of all ranks' elements, by which a mean is taken once
- * @param step index in the chunk of the schedule's step that it carries out, for messages; of a move that only sends,
- *     the first step that reads what it sends
+ * @param step index in the chunk of the schedule's step that it carries out, for messages; of a move that sends or
+ *     copies an input, the first step that takes it
  */
 public record Move(int rank, List<Operand> inputs, List<Operand> outputs, boolean completes, int step) {
     public Move {
