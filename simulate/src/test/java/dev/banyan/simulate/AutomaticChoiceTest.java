@@ -72,7 +72,7 @@ class AutomaticChoiceTest {
     private static void check(String name, LongStream sizes) {
         Machine machine = preset(name);
         SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
-        Planner planner = new Planner(machine, Config.defaults(), costs);
+        Planner planner = new Planner(machine, Config.defaults(), costs, costs.platform());
         sizes.forEach(bytes -> check(planner, costs, bytes));
     }
 
@@ -180,7 +180,7 @@ class AutomaticChoiceTest {
     void shortCallsTellOfLongOnes(String name) {
         Machine machine = preset(name);
         SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
-        Planner planner = new Planner(machine, Config.defaults(), costs);
+        Planner planner = new Planner(machine, Config.defaults(), costs, costs.platform());
         CollectiveRequest request = allReduce(256 << 20);
         for (AlgorithmChoice algorithm : algorithms()) {
             if (algorithm == AlgorithmChoice.ONE_SHOT) {
@@ -199,7 +199,7 @@ class AutomaticChoiceTest {
     void treesCrossOnceOnP3() {
         Machine machine = preset("p3.16xlarge");
         SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
-        Planner planner = new Planner(machine, Config.defaults(), costs);
+        Planner planner = new Planner(machine, Config.defaults(), costs, costs.platform());
         List<Boolean> multiIsFaster = new ArrayList<>();
         for (long bytes = 1 << 10; bytes <= 4 * Planner.DEFAULT_TREE_ARRAY_BOUND; bytes *= 2) {
             CollectiveRequest request = allReduce(bytes);
@@ -213,7 +213,8 @@ class AutomaticChoiceTest {
     void theSimulatorIsFoundAsAService() {
         Machine machine = preset("dgx-2");
         Planner found = Planner.of(machine, Config.defaults());
-        Planner given = new Planner(machine, Config.defaults(), new SimulatedCosts(machine, Profiles.of(machine)));
+        SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
+        Planner given = new Planner(machine, Config.defaults(), costs, costs.platform());
         for (long bytes : new long[] {1 << 10, 1 << 20}) {
             AlgorithmConfig choice = found.choose(allReduce(bytes));
             assertThat(choice).isEqualTo(given.choose(allReduce(bytes)));
@@ -227,8 +228,8 @@ class AutomaticChoiceTest {
     void whatWasAskedBeforeChangesNothing() {
         Machine machine = preset("dgx-1p");
         SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine));
-        Planner upwards = new Planner(machine, Config.defaults(), costs);
-        Planner downwards = new Planner(machine, Config.defaults(), costs);
+        Planner upwards = new Planner(machine, Config.defaults(), costs, costs.platform());
+        Planner downwards = new Planner(machine, Config.defaults(), costs, costs.platform());
         List<Long> sizes = List.of(1_000L, 50_000L, 51_000L, 900_000L, 901_000L);
         List<AlgorithmConfig> up = sizes.stream()
                 .map(bytes -> upwards.cut(upwards.choose(allReduce(bytes)), allReduce(bytes)))

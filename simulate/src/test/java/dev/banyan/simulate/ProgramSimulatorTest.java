@@ -123,7 +123,7 @@ class ProgramSimulatorTest {
         static Setup of(String name) {
             Machine machine = preset(name);
             SimulatedCosts costs = new SimulatedCosts(machine, Profiles.of(machine), Execution.PROGRAMS);
-            return new Setup(costs, new Planner(machine, Config.defaults(), costs));
+            return new Setup(costs, new Planner(machine, Config.defaults(), costs, costs.platform()));
         }
 
         PlannedSchedule plan(AlgorithmChoice algorithm, long bytes) {

@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench {
-    /** Times are the same if they differ by less than this. */
+    /** Times are the same if they differ by less than this fraction. */
     private static final double SAME = 1e-3;
 
     private final ChosenMachine chosen;

@@ -155,7 +155,7 @@ final class SweepArguments extends OptionGroup {
         List<AlgorithmConfig> chosen =
                 Objects.requireNonNullElse(algorithms, byDefault).algorithms();
         Variants named = variants.of(chosen.stream()
-                .filter(algorithm -> algorithm.trees() == null && algorithm.maxTrees() == Integer.MAX_VALUE)
+                .filter(algorithm -> !algorithm.choosesTrees())
                 .map(AlgorithmConfig::algorithm)
                 .toList());
         return chosen.stream().map(named::of).distinct().toList();

@@ -37,15 +37,15 @@ public record AlgorithmList(List<AlgorithmConfig> algorithms) {
     }
 
     private static Stream<AlgorithmConfig> named(String name, Map<String, AlgorithmList> known) {
-        int parameters = name.indexOf(name.contains("/") ? '/' : '@');
-        if (parameters < 0) {
-            return Names.find("algorithm", known, name).algorithms.stream();
+        String plain = name.split("[/@]", 2)[0];
+        List<AlgorithmConfig> found = Names.find("algorithm", known, plain).algorithms;
+        if (plain.equals(name)) {
+            return found.stream();
         }
-        List<AlgorithmConfig> plain = Names.find("algorithm", known, name.substring(0, parameters)).algorithms;
-        if (plain.size() > 1) {
+        if (found.size() > 1) {
             throw new IllegalArgumentException("'" + name + "' gives parameters to all; name one algorithm");
         }
-        return Stream.of(AlgorithmConfig.parse(plain.getFirst().algorithm().label() + name.substring(parameters)));
+        return Stream.of(AlgorithmConfig.parse(found.getFirst() + name.substring(plain.length())));
     }
 
     /** Returns whether an algorithm is among them, whatever its parameters. */

@@ -72,6 +72,11 @@ public record AlgorithmConfig(
         return cuts() ? withChunkBytes(Long.MAX_VALUE) : this;
     }
 
+    /** Returns whether it gives the number of trees or rings, or the generator of trees. */
+    public boolean choosesTrees() {
+        return trees != null || maxTrees < Integer.MAX_VALUE;
+    }
+
     /** Returns whether it gives the length of chunks. */
     public boolean cuts() {
         return chunkBytes < Long.MAX_VALUE;

@@ -105,17 +105,6 @@ public final class Planner {
     private final Execution execution;
 
     /**
-     * Creates a planner with a given model, or with link costs alone, for simulated execution by {@linkplain
-     * Execution#CHUNKS chunks}.
-     *
-     * @param machine of at least one device; rank r is device r
-     * @param model predicts on that machine; null for none
-     */
-    public Planner(Machine machine, Config config, @Nullable CostModel model) {
-        this(machine, config, model, Platform.simulated(Execution.CHUNKS));
-    }
-
-    /**
      * Creates a planner with a given model, or with link costs alone, for a platform.
      *
      * @param machine of at least one device; rank r is device r

@@ -33,6 +33,11 @@ class PlannerTest {
         return new CollectiveRequest(collective, collective.hasRoot() ? 0 : -1, count, 4, true, Long.MAX_VALUE);
     }
 
+    /** Returns a planner by link costs alone. */
+    private static Planner planner(Machine machine, Config config) {
+        return new Planner(machine, config, null, SIMULATED);
+    }
+
     private static Machine unconnected(int devices) {
         return new Machine(
                 "bare",
@@ -47,7 +52,7 @@ class PlannerTest {
 
     @Test
     void aboveTheArrayBoundLinksDecide() {
-        Planner planner = new Planner(P3, BOUND, null);
+        Planner planner = planner(P3, BOUND);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1000)).algorithm())
                 .isEqualTo(AlgorithmChoice.SINGLE_TREE);
         for (Collective collective : Collective.values()) {
@@ -60,7 +65,7 @@ class PlannerTest {
                     .isEqualTo("packing");
         }
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1001)).algorithm())
-                .isEqualTo(new Planner(P3, BOUND, null)
+                .isEqualTo(planner(P3, BOUND)
                         .choose(request(Collective.ALL_REDUCE, 1001))
                         .algorithm());
     }
@@ -71,14 +76,14 @@ class PlannerTest {
                 .set(Planner.USE_TREE, false)
                 .set(Planner.TREE_ARRAY_BOUND, 0L)
                 .build();
-        assertThat(new Planner(P3, star, null)
+        assertThat(planner(P3, star)
                         .choose(request(Collective.ALL_REDUCE, 1 << 30))
                         .algorithm())
                 .isEqualTo(AlgorithmChoice.STAR);
         Config ring = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
                 .build();
-        assertThat(new Planner(P3, ring, null)
+        assertThat(planner(P3, ring)
                         .choose(request(Collective.ALL_REDUCE, 1 << 30))
                         .algorithm())
                 .isEqualTo(AlgorithmChoice.RING);
@@ -131,7 +136,7 @@ class PlannerTest {
         Path file = tuned("nccl:1M,ring@64K", SIMULATED);
         Config tuned = Config.builder().set(Config.TUNING, file).build();
         CollectiveRequest small = request(Collective.ALL_REDUCE, 1000);
-        Planner planner = new Planner(P3, tuned, null);
+        Planner planner = planner(P3, tuned);
         assertThat(planner.choose(small)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.NCCL));
         assertThat(planner.isAutomatic(small)).isTrue();
         assertThat(planner.chooseSchedule(small)).isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
@@ -141,12 +146,12 @@ class PlannerTest {
                 .set(Config.TUNING, file)
                 .set(Planner.ALGORITHM, SizeRules.parse("auto@4K"))
                 .build();
-        assertThat(new Planner(P3, cut, null).choose(small)).hasToString("nccl");
+        assertThat(planner(P3, cut).choose(small)).hasToString("nccl");
 
         Config named = Config.builder()
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.NCCL))
                 .build();
-        Planner asked = new Planner(P3, named, null);
+        Planner asked = planner(P3, named);
         assertThat(asked.choose(small)).hasToString("nccl");
         assertThat(asked.isAutomatic(small)).isFalse();
         assertThatThrownBy(() -> asked.chooseSchedule(small))
@@ -165,7 +170,7 @@ class PlannerTest {
                     .set(Planner.ALGORITHM, SizeRules.always(choice))
                     .set(Planner.TREE_ARRAY_BOUND, 0L)
                     .build();
-            Planner planner = new Planner(unconnected(devices), config, null);
+            Planner planner = planner(unconnected(devices), config);
             for (Collective collective : Collective.values()) {
                 CollectiveRequest request = request(collective, 1000);
                 ScheduleVerifier.verify(
@@ -178,7 +183,7 @@ class PlannerTest {
     @EnumSource(Collective.class)
     void groupsOfAllKindsWork(Collective collective) {
         for (int[] group : new int[][] {{0, 1, 6}, {0, 5}, {3, 0, 4, 7, 1}}) {
-            Planner planner = new Planner(P3.subset(group), BOUND, null);
+            Planner planner = planner(P3.subset(group), BOUND);
             CollectiveRequest request = request(collective, 100_000);
             ScheduleVerifier.verify(
                     planner.plan(planner.choose(request), request).schedule());
@@ -187,7 +192,7 @@ class PlannerTest {
 
     @Test
     void withoutAModelTheDefaultBoundHolds() {
-        Planner planner = new Planner(P3, Config.defaults(), null);
+        Planner planner = planner(P3, Config.defaults());
         assertThat(planner.choose(request(Collective.ALL_REDUCE, Planner.DEFAULT_TREE_ARRAY_BOUND)))
                 .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         assertThat(planner.choose(request(Collective.ALL_REDUCE, Planner.DEFAULT_TREE_ARRAY_BOUND + 1)))
@@ -198,7 +203,7 @@ class PlannerTest {
     void whatWasTunedIsForItsMachineOnly() throws IOException {
         Path file = tuned("ring@64K:1M,auto:2M,packing/2", SIMULATED);
         Config config = Config.builder().set(Config.TUNING, file).build();
-        Planner planner = new Planner(P3, config, null);
+        Planner planner = planner(P3, config);
         AlgorithmConfig ring = AlgorithmConfig.of(AlgorithmChoice.RING).withChunkBytes(65536);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 18))).isEqualTo(ring);
         assertThat(planner.choose(request(Collective.ALL_REDUCE, 1 << 19)))
@@ -213,14 +218,14 @@ class PlannerTest {
 
         // A machine with as many devices, or even the same links in another order of ranks, is another machine.
         for (int[] group : new int[][] {{0, 1, 2, 3}, {1, 0, 2, 3, 4, 5, 6, 7}}) {
-            assertThat(new Planner(P3.subset(group), config, null).choose(request(Collective.ALL_REDUCE, 1 << 18)))
+            assertThat(planner(P3.subset(group), config).choose(request(Collective.ALL_REDUCE, 1 << 18)))
                     .isEqualTo(AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE));
         }
         Config bound = Config.builder()
                 .set(Config.TUNING, file)
                 .set(Planner.TREE_ARRAY_BOUND, 1L)
                 .build();
-        assertThat(new Planner(P3, bound, null)
+        assertThat(planner(P3, bound)
                         .choose(request(Collective.ALL_REDUCE, 1 << 18))
                         .algorithm())
                 .isEqualTo(AlgorithmChoice.PACKING);
@@ -252,7 +257,7 @@ class PlannerTest {
 
     @Test
     void tooManyChunksAreRefusedBeforeTheyAreMade() {
-        Planner planner = new Planner(P3, Config.defaults(), null);
+        Planner planner = planner(P3, Config.defaults());
         CollectiveRequest request = new CollectiveRequest(Collective.ALL_REDUCE, -1, 64 << 20, 4, true, 64);
         AlgorithmConfig ring = AlgorithmConfig.of(AlgorithmChoice.RING);
 

@@ -19,10 +19,11 @@ public record Variants(@Nullable TreeGenerator trees, int rings) {
 
     /** Returns an algorithm in its variant, as far as it leaves that open. */
     public AlgorithmConfig of(AlgorithmConfig named) {
-        if (named.algorithm().generatesTrees() && named.trees() == null) {
-            return named.withTrees(trees);
+        if (named.choosesTrees()) {
+            return named;
         }
-        boolean isOpen = named.algorithm() == AlgorithmChoice.RING && named.maxTrees() == Integer.MAX_VALUE;
-        return isOpen ? named.withMaxTrees(rings) : named;
+        return named.algorithm().generatesTrees()
+                ? named.withTrees(trees)
+                : named.algorithm() == AlgorithmChoice.RING ? named.withMaxTrees(rings) : named;
     }
 }

@@ -19,10 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A step becomes a move on its target's device. What it reads on another device comes over a channel from the move
  * that makes it there; that move stores it right into the channel, beside or instead of the memory that the step
- * names. Inputs that other devices read are sent by moves of their own, which also make copies of them on their device:
- * a copy that is not aligned slows the sending, too.
- * A copy into scratch memory that one step of its device reads is no move: the step reads a channel, from another
- * device or from this one.
+ * names. Inputs that other devices read are sent by moves of their own, which also copy them on their device; a copy
+ * that is not aligned slows the sending, too. A copy into scratch memory that one step of its device reads is no move:
+ * the step reads a channel, from another device or from this one.
  *
  * <p>The order that the steps had by their dependencies is kept where memory needs it: accesses of which one writes are
  * ordered by channels, if need be by channels without data.

@@ -18,7 +18,7 @@ class GridTest {
     @ParameterizedTest
     @ValueSource(ints = {16, 32, 48})
     void neighbouringLanesShareBlocksEvenly(int most) {
-        Planner planner = new Planner(Presets.find("p3.16xlarge").orElseThrow(), Config.defaults(), null);
+        Planner planner = Planner.ofNamed(Presets.find("p3.16xlarge").orElseThrow(), Config.defaults());
         CollectiveRequest request =
                 new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 24, Float.BYTES, true, 1 << 20);
         ProgramLayout layout = ProgramLayout.of(
