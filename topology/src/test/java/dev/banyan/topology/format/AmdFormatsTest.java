@@ -94,6 +94,12 @@ class AmdFormatsTest {
         Machine known = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, 0, "AMD Instinct MI300X"));
         assertThat(LinkMatrix.of(known).gbs(0, 7)).isEqualTo(64);
         assertThat(known.devices().getFirst().attributes()).containsEntry("gcn", "942");
+        assertThat(known.warnings()).isEmpty();
+        assertThat(read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, 0, "NVIDIA H100"))
+                        .warnings())
+                .singleElement()
+                .asString()
+                .contains("the stated model is none of AMD's");
     }
 
     @Test

@@ -169,6 +169,21 @@ class SurroundingsTest {
         assertThat(read(BRIDGED).warnings()).isEmpty();
     }
 
+    @Test
+    void warnsOfModelsThatCannotHaveTheLinks() {
+        String switched = Fixtures.allToAll(4, "NV18");
+        assertThat(read("GPU 0-3: Tesla V100-SXM2-16GB\n" + switched).warnings())
+                .singleElement()
+                .asString()
+                .contains(
+                        "GPU0, GPU1, GPU2, GPU3 have 18 NVLinks in the table, but GPUs of their model have at most 6");
+        assertThat(read("GPU 0-2: NVIDIA H100\nGPU 3: NVIDIA L40S\n" + switched).warnings())
+                .anyMatch(warning ->
+                        warning.contains("GPU3 has 18 NVLinks in the table, but GPUs of their model have none"));
+        assertThat(read("GPU 0-3: NVIDIA H100 80GB HBM3\n" + switched).warnings())
+                .isEmpty();
+    }
+
     /** A table of GPUs between which SYS stands. */
     private static String apart(String... affinities) {
         StringBuilder text = new StringBuilder();

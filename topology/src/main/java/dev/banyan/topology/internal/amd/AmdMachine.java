@@ -96,8 +96,18 @@ final class AmdMachine {
                 pcie.hubs(),
                 refused.usable(links),
                 List.of(),
-                listed.warnings(busIds, stated.product()),
+                warnings(listed.warnings(busIds, stated.product()), speeds),
                 speeds.assumed());
+    }
+
+    private static List<String> warnings(List<String> ofModels, GpuSpeeds speeds) {
+        List<String> warnings = new ArrayList<>(ofModels);
+        if (speeds.whole().product().filter(product -> product.gcn().isEmpty()).isPresent()) {
+            warnings.add(
+                    "the stated model is none of AMD's, whose tool wrote this text: check the model, which sets the"
+                            + " speeds of links");
+        }
+        return warnings;
     }
 
     private RefusedPairs refused() {

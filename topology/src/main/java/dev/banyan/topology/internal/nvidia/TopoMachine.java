@@ -181,7 +181,33 @@ final class TopoMachine {
                 addDirect(group, firstGeneration);
             }
         }
+        addImpossibleLinks();
         new MissingLinks(devices, this::lanes).warnings(groups.values(), speeds).forEach(warnings::add);
+    }
+
+    /** Warns of GPUs whose model has fewer NVLinks than the table shows. */
+    private void addImpossibleLinks() {
+        Map<String, List<String>> impossible = new LinkedHashMap<>();
+        for (int gpu = 0; gpu < devices.size(); gpu++) {
+            int device = gpu;
+            int shown = links.stream()
+                    .filter(link -> link.a() == device || link.b() == device)
+                    .mapToInt(Link::lanes)
+                    .sum();
+            speeds.of(gpu)
+                    .product()
+                    .map(GpuProduct::mostNvlinks)
+                    .filter(most -> most < shown)
+                    .ifPresent(most -> impossible
+                            .computeIfAbsent(
+                                    shown + " NVLinks in the table, but GPUs of their model have "
+                                            + (most == 0 ? "none" : "at most " + most),
+                                    key -> new ArrayList<>())
+                            .add(devices.get(device).name()));
+        }
+        impossible.forEach((what, names) -> warnings.add(String.join(", ", names)
+                + (names.size() == 1 ? " has " : " have ") + what
+                + ": check the model, which sets the speeds of these links"));
     }
 
     private double laneGbs(int a, int b, boolean firstGeneration) {

@@ -86,6 +86,18 @@ public record GpuProduct(int sm, String gcn, int pcieGeneration, Trait trait) {
         return trait == Trait.NO_PEER_ACCESS;
     }
 
+    /** Returns the greatest number of NVLinks that a card of this kind has (sources as {@link LinkSpeeds}). */
+    public int mostNvlinks() {
+        return switch (sm) {
+            case 60, 86 -> 4;
+            case 70 -> 6;
+            case 75 -> 2;
+            case 80 -> 12;
+            case 90, 100 -> 18;
+            default -> 0;
+        };
+    }
+
     /** One NVLink or xGMI link one way in GB/s. */
     public double linkGbs() {
         return gcn.isEmpty() ? LinkSpeeds.nvlinkLaneGbs(sm) : LinkSpeeds.xgmiLaneGbs(gcn);
