@@ -34,6 +34,7 @@ class JoinedProcessesTest {
     @Test
     void theExampleRunsInFourProcesses() throws Exception {
         for (TestProcess process : start("readme.JoinedExample", 4)) {
+            process.awaitLine("1.5");
             assertThat(process.await()).isZero();
         }
     }
