@@ -72,7 +72,7 @@ public final class PredictCommand extends ReportCommand {
     @Override
     public Optional<String> refusal(String option) {
         return List.of("-n", "--iters", "-w", "--warmup_iters", "-c", "--check").contains(option)
-                ? Optional.of(option + " is for measurements, and predictions are all alike; leave it out")
+                ? Optional.of(option + " is for measurements, and a prediction is the same each time; leave it out")
                 : option.startsWith("--backend")
                         ? Optional.of("predict needs no backend; leave --backend out, or measure by 'banyan bench'")
                         : NcclTestsOptions.refusal(option);

@@ -233,7 +233,9 @@ final class SimulatedBench {
         ProgramSimulator kernels = costs.usual().programSimulator(List.of());
         if (kernels.takesExchanges()) {
             if (kernels.takesSwitch()) {
-                lines.add("# the switch adds up for packing and star (compare: packing in the switch)");
+                boolean reduces = rows.getFirst().call().collective().reduces();
+                lines.add("# the switch " + (reduces ? "adds up" : "copies")
+                        + " for packing and star (compare: packing in the switch)");
             }
             lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate, and"
                     + " sums to be of floats or 32-bit integers");

@@ -173,12 +173,12 @@ class SimulatedBenchTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"dgx-h100, true", "dgx-a100, false"})
-    void sumsInTheSwitchAreNamed(String machine, boolean isNamed) {
-        assertThat(CommandRun.of("predict -a packing -b 1M -e 1M -m " + machine)
-                        .out()
-                        .contains("\n# the switch adds up for packing and star (compare: packing in the switch)\n"))
-                .isEqualTo(isNamed);
+    @CsvSource({"allreduce, adds up", "broadcast, copies"})
+    void workOfTheSwitchIsNamed(String collective, String work) {
+        String line = "\n# the switch " + work + " for packing and star (compare: packing in the switch)\n";
+        String arguments = "predict -a packing -b 1M -e 1M --collective " + collective + " -m ";
+        assertThat(CommandRun.of(arguments + "dgx-h100").out()).contains(line);
+        assertThat(CommandRun.of(arguments + "dgx-a100").out()).doesNotContain("the switch");
     }
 
     /** Both directions share the way, so that rings keep the bound's rate times {@code host.duplex}. */

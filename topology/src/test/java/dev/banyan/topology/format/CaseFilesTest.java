@@ -33,7 +33,7 @@ class CaseFilesTest {
         006_6gpu_pix_node_sys.txt, 6, 12, 10, true,
         007_2xRTXPRO6000_PHB.txt, 2, 12, 12, true,
         008_gb300_1tray.xml, 4, 900, 900, true,
-        010_gb300_2tray_rank5_no_nvlink.xml, 8, 900, 900, true, GPU1 (rank 5) has no NVLink
+        010_gb300_2tray_rank5_no_nvlink.xml, 8, 900, 900, true, GPU5 (rank 5; GPU1 of its host) has no NVLink
         011_gb300_1tray_gpu1_count0.xml, 4, 223.56, 900, true, GPU1 (rank 1) has no NVLink
         012_gb300_1tray_gpu1_no_nvlink.xml, 4, 223.56, 900, true, GPU1 (rank 1) has no NVLink
         013_vr200_mlopart.xml, 2, 900, 900, true, an equal share of the links

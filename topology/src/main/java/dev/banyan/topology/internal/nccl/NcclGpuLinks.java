@@ -39,6 +39,7 @@ final class NcclGpuLinks {
             Pattern.compile("f+:f+:f+\\.[0f]").asMatchPredicate();
 
     private final List<NcclXmlReader.DeviceDraft> devices;
+    private final List<String> names;
     private final int hubs;
     private final SpeedChoice choice;
     private final Warnings warnings;
@@ -56,10 +57,17 @@ final class NcclGpuLinks {
 
     /**
      * @param devices in their final order
+     * @param names of the devices
      * @param hubs hubs that the file describes; NVSwitches come after them
      */
-    NcclGpuLinks(List<NcclXmlReader.DeviceDraft> devices, int hubs, SpeedChoice choice, Warnings warnings) {
+    NcclGpuLinks(
+            List<NcclXmlReader.DeviceDraft> devices,
+            List<String> names,
+            int hubs,
+            SpeedChoice choice,
+            Warnings warnings) {
         this.devices = devices;
+        this.names = names;
         this.hubs = hubs;
         this.choice = choice;
         this.warnings = warnings;
@@ -141,7 +149,7 @@ final class NcclGpuLinks {
         List<Integer> targets = byBusId.getOrDefault(key(device, target), List.of());
         boolean toSwitch = targetClass.startsWith(NcclNames.CLASS_NVSWITCH);
         if (!target.isEmpty() && target.equals(device.busId())) {
-            warnings.add(element, name(from) + " has a link to itself: left out");
+            warnings.add(element, names.get(from) + " has a link to itself: left out");
         } else if (targetClass.startsWith(NcclNames.CLASS_CPU_NVLINK)) {
             addCpuLink(from, Link.Kind.NVLINK, count, gbs);
         } else if (toSwitch && !targets.isEmpty()) {
@@ -247,8 +255,8 @@ final class NcclGpuLinks {
         for (int a : toSwitches.keySet()) {
             for (int b : toSwitches.keySet()) {
                 if (Collections.disjoint(lanesOf(a).keySet(), lanesOf(b).keySet())) {
-                    warnings.add(name(a) + " and " + name(b) + " reach different NVSwitches: all NVSwitches are taken"
-                            + " as one, as NCCL takes them");
+                    warnings.add(names.get(a) + " and " + names.get(b)
+                            + " reach different NVSwitches: all NVSwitches are taken" + " as one, as NCCL takes them");
                     return;
                 }
             }
@@ -306,20 +314,22 @@ final class NcclGpuLinks {
         return devices.get(device).gpu().integer("sm", 0);
     }
 
+    /** The name of a device, with its rank and what its own host calls it. */
     private String called(int device) {
+        String name = names.get(device);
         String rank = devices.get(device).gpu().text("rank");
-        return name(device) + (rank.isEmpty() ? "" : " (rank " + rank + ")");
+        String dev = devices.get(device).gpu().text("dev");
+        List<String> also = new ArrayList<>(rank.isEmpty() ? List.of() : List.of("rank " + rank));
+        if (!dev.isEmpty() && !name.equals("GPU" + dev)) {
+            also.add("GPU" + dev + " of its host");
+        }
+        return also.isEmpty() ? name : name + " (" + String.join("; ", also) + ")";
     }
 
     private static Lanes sum(Map<String, Lanes> lanes) {
         Lanes sum = new Lanes();
         lanes.values().forEach(each -> sum.add(each.count, each.gbs));
         return sum;
-    }
-
-    private String name(int device) {
-        String dev = devices.get(device).gpu().text("dev");
-        return "GPU" + (dev.isEmpty() ? String.valueOf(device) : dev);
     }
 
     private double laneGbs(NcclXmlReader.DeviceDraft device, Link.Kind kind) {
@@ -377,12 +387,12 @@ final class NcclGpuLinks {
         Lanes b = pair.fromHigh;
         if (a.count == 0 || b.count == 0) {
             Lanes only = a.count == 0 ? b : a;
-            warnings.add(name(low) + " and " + name(high) + ": only one of the two lists the link of " + only.count
-                    + " lanes; it is taken as there");
+            warnings.add(names.get(low) + " and " + names.get(high) + ": only one of the two lists the link of "
+                    + only.count + " lanes; it is taken as there");
             return Link.duplex(low, high, kind, only.count, only.gbs, LinkSpeeds.NVLINK_US);
         }
         if (a.count != b.count) {
-            warnings.add(name(low) + " and " + name(high) + " say that " + a.count + " and " + b.count
+            warnings.add(names.get(low) + " and " + names.get(high) + " say that " + a.count + " and " + b.count
                     + " lanes link them: the lesser is taken");
             double gbs = Math.min(a.gbs, b.gbs);
             return Link.duplex(low, high, kind, Math.min(a.count, b.count), gbs, LinkSpeeds.NVLINK_US);

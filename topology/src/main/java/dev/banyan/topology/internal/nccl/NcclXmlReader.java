@@ -26,6 +26,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.ToIntFunction;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 /**
  * Turns the elements of an NCCL topology file into a machine. Used once.
@@ -334,13 +335,15 @@ final class NcclXmlReader {
         List<Device> built = new ArrayList<>();
         List<Link> links = new ArrayList<>();
         boolean named = distinct("dev");
-        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, hubs.size(), choice, warnings);
+        List<String> names = IntStream.range(0, n)
+                .mapToObj(i -> "GPU" + (named ? devices.get(i).gpu.integer("dev", i) : i))
+                .toList();
+        NcclGpuLinks gpuLinks = new NcclGpuLinks(devices, names, hubs.size(), choice, warnings);
         gpuLinks.resolve();
         for (int i = 0; i < n; i++) {
             DeviceDraft draft = devices.get(i);
             String busId = draft.busId.isEmpty() ? null : draft.busId;
-            built.add(
-                    new Device("GPU" + (named ? draft.gpu.integer("dev", i) : i), busId, draft.numa, draft.attributes));
+            built.add(new Device(names.get(i), busId, draft.numa, draft.attributes));
             links.add(pcie(n + draft.parent, i, draft.width.sharedBy(draft.sharers)));
         }
         List<Hub> allHubs = new ArrayList<>();
