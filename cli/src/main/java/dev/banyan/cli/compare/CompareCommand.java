@@ -25,7 +25,6 @@ import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Variants;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -130,7 +129,7 @@ public final class CompareCommand extends Subcommand {
     private String text(Path file) {
         require(Files.exists(file), "--schedule: no file is called '" + file + "'");
         try {
-            return new String(BoundedInput.USUAL.bytes(file), StandardCharsets.UTF_8);
+            return BoundedInput.USUAL.text(file);
         } catch (UnreadableFileException e) {
             throw new UncheckedIOException(
                     "--schedule: " + file + ": " + e.reason() + "; name a plan for MSCCL++ or a graph file of NCCL", e);

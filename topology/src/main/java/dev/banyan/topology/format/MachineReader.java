@@ -17,9 +17,7 @@ import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
-import java.nio.charset.Charset;
-import java.nio.charset.StandardCharsets;
+import java.nio.charset.CodingErrorAction;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -82,7 +80,7 @@ public final class MachineReader {
     public Machine read(Path file) {
         String source = file.toString();
         try {
-            return parse(source, decode(LIMIT.bytes(file)));
+            return parse(source, BoundedInput.decoded(LIMIT.bytes(file), CodingErrorAction.REPLACE));
         } catch (UnreadableFileException e) {
             throw new InputException(source, 0, 0, e.reason());
         }
@@ -96,7 +94,7 @@ public final class MachineReader {
      */
     public Machine read(String source, InputStream in) {
         try {
-            return parse(source, decode(LIMIT.bytes(in)));
+            return parse(source, BoundedInput.decoded(LIMIT.bytes(in), CodingErrorAction.REPLACE));
         } catch (UnreadableFileException e) {
             throw new InputException(source, 0, 0, e.reason());
         } catch (IOException e) {
@@ -141,32 +139,5 @@ public final class MachineReader {
                 0,
                 "this is no machine description: it begins with \""
                         + Quote.of(lines.get(first).strip()) + "\"; " + KNOWN);
-    }
-
-    private static String decode(byte[] bytes) {
-        Charset charset = StandardCharsets.UTF_8;
-        int skip = 0;
-        if (startsWith(bytes, 0xEF, 0xBB, 0xBF)) {
-            skip = 3;
-        } else if (startsWith(bytes, 0xFF, 0xFE)) {
-            charset = StandardCharsets.UTF_16LE;
-            skip = 2;
-        } else if (startsWith(bytes, 0xFE, 0xFF)) {
-            charset = StandardCharsets.UTF_16BE;
-            skip = 2;
-        }
-        return charset.decode(ByteBuffer.wrap(bytes, skip, bytes.length - skip)).toString();
-    }
-
-    private static boolean startsWith(byte[] bytes, int... prefix) {
-        if (bytes.length < prefix.length) {
-            return false;
-        }
-        for (int i = 0; i < prefix.length; i++) {
-            if ((bytes[i] & 0xFF) != prefix[i]) {
-                return false;
-            }
-        }
-        return true;
     }
 }

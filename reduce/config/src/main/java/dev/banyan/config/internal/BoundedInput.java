@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
+import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -39,7 +40,7 @@ public record BoundedInput(int mostBytes, int mostLines) {
      * @throws UnreadableFileException if it is refused; the message says why
      */
     public String text(Path file) throws UnreadableFileException {
-        return decoded(bytes(file));
+        return decoded(bytes(file), CodingErrorAction.REPORT);
     }
 
     /**
@@ -126,7 +127,14 @@ public record BoundedInput(int mostBytes, int mostLines) {
         return type == PIPE ? "a pipe" : type == SOCKET ? "a socket" : "a device";
     }
 
-    private static String decoded(byte[] bytes) throws UnreadableFileException {
+    /**
+     * Decodes text in UTF-8, or in UTF-16 with a byte order mark. The mark is no part of the result.
+     *
+     * @param bytes the text
+     * @param malformed what to do with bytes that are no characters
+     * @throws UnreadableFileException if some are to be reported
+     */
+    public static String decoded(byte[] bytes, CodingErrorAction malformed) throws UnreadableFileException {
         Charset charset = StandardCharsets.UTF_8;
         int skipped = 0;
         if (startsWith(bytes, 0xEF, 0xBB, 0xBF)) {
@@ -140,6 +148,8 @@ public record BoundedInput(int mostBytes, int mostLines) {
         }
         try {
             return charset.newDecoder()
+                    .onMalformedInput(malformed)
+                    .onUnmappableCharacter(malformed)
                     .decode(ByteBuffer.wrap(bytes, skipped, bytes.length - skipped))
                     .toString();
         } catch (CharacterCodingException e) {
