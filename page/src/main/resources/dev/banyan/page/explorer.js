@@ -237,7 +237,7 @@ function boundText(set) {
         )
       : "",
     machine.assumed.length
-      ? html("p", { class: "note", id: "assumed" }, `This holds if what is assumed is right: ${machine.assumed.join("; ")}.`)
+      ? html("p", { class: "note", id: "assumed" }, `Assumed: ${machine.assumed.join("; ")}. What such links limit rests on that.`)
       : "",
     html(
       "label",

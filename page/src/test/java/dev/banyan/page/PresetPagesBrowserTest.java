@@ -72,8 +72,7 @@ class PresetPagesBrowserTest {
         Path page = Files.writeString(folder.resolve("two.html"), MachinePage.html(Pages.model(table)));
         browser.open(page);
         assertThat(browser.text("#bound")).startsWith("No schedule exceeds");
-        assertThat(browser.text("#assumed"))
-                .startsWith("This holds if what is assumed is right: PCIe gen3, 12 GB/s one way for a full slot");
+        assertThat(browser.text("#assumed")).startsWith("Assumed: PCIe gen3, 12 GB/s one way for a full slot");
         assertThat(browser.all("#beyond")).isEmpty();
         assertThat(browser.text("#about")).contains("banyan export --for nccl --machine two.txt");
         assertThat(browser.console()).isEmpty();

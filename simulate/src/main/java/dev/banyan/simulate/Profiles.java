@@ -96,10 +96,18 @@ public final class Profiles {
      * so where the description does not say the architecture.
      */
     public static boolean isOfClass(Machine machine) {
+        return difference(machine).isEmpty();
+    }
+
+    /** Returns on what else the constants of {@link #of} were measured; nothing if {@link #isOfClass} holds. */
+    public static Optional<String> difference(Machine machine) {
         String name = nameFor(machine);
-        boolean isLikeSwitched =
-                !name.endsWith("-nvswitch") || machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH);
-        return isLikeSwitched && machine.devices().stream().allMatch(device -> isOfClass(name, device.attributes()));
+        if (name.endsWith("-nvswitch") && machine.hubs().stream().noneMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH)) {
+            return Optional.of("GPUs behind an NVSwitch");
+        }
+        return machine.devices().stream().allMatch(device -> isOfClass(name, device.attributes()))
+                ? Optional.empty()
+                : Optional.of("other GPUs");
     }
 
     /** Returns whether a machine's profile is of NVIDIA's GPUs of a compute capability, e.g. 90; 0 is any. */

@@ -101,7 +101,12 @@ public final class PredictCommand extends ReportCommand {
         List<Sweep> sweeps =
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
         require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
-        String how = "predicted with profile " + constants.name();
+        String how = "predicted with profile " + constants.name()
+                + (profile == null
+                        ? Profiles.difference(chosen.machine())
+                                .map(of -> " (of " + of + ", the nearest)")
+                                .orElse("")
+                        : "");
         reporter.introduce(chosen, how, bench.platform(), constants.name(), BenchCommand.warnings(config));
         if (workload != null) {
             bench.run(workload, algorithms);

@@ -68,7 +68,8 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
     private List<String> notes() {
         List<String> lines = new ArrayList<>();
         if (!comparison.beyond().isEmpty()) {
-            lines.add("ratios are to the bound (" + comparison.counted() + ")");
+            lines.add("ratios are to the bound (" + comparison.counted()
+                    + "): rows use no other links unless a remark says so");
         }
         lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
@@ -83,7 +84,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         }
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
-            lines.add("exact: the trees of greatest weight, which need not have the greatest rate");
+            lines.add("exact: the balanced trees of greatest weight; other trees may have a higher rate");
         }
         for (Row row : comparison.rows()) {
             if (row.remark() != null) {
@@ -121,9 +122,12 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                 + (comparison.boundWithoutRelaysGBs() == null
                         ? ""
                         : "; without relays " + Numbers.gbs(comparison.boundWithoutRelaysGBs())));
+        comparison
+                .beyond()
+                .forEach(limit -> lines.add("# bound (" + limit.counted() + "): "
+                        + TerminalText.of(limit.certificate().sentence())));
         Assumptions.line(comparison.assumed()).ifPresent(line -> lines.add("# " + line));
         comparison.remarks().forEach(remark -> lines.add("# " + TerminalText.of(remark)));
-        comparison.beyond().forEach(limit -> lines.add("# " + limit.sentence()));
         if (comparison.hint() != null) {
             lines.add("# hint: " + TerminalText.of(comparison.hint()));
         }

@@ -12,7 +12,7 @@ public final class Assumptions {
         return assumed.isEmpty()
                 ? Optional.empty()
                 : Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
-                        + "; bounds rest on these assumptions (if you know better, state it by --gpu, --pcie-gen,"
+                        + "; what such links limit rests on that (if you know better, state it by --gpu, --pcie-gen,"
                         + " --nvlink-gbs, --socket-gbs or --peer-access)");
     }
 }

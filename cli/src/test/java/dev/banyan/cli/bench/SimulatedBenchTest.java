@@ -142,8 +142,8 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each GPU;"
-                                + " against 3 published sweeps of all_reduce on its class, of which 2 were used for its"
-                                + " constants: median error [0-9.]+% \\(worst")
+                            + " against 3 published sweeps of all_reduce with this profile, of which 2 were used for"
+                            + " its constants: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +auto +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "auto, nccl, bound of the links");
@@ -331,7 +331,8 @@ class SimulatedBenchTest {
         CommandRun run = CommandRun.of("predict --gpu H100-PCIe -a nccl -b 1G -e 1G -m " + file);
         assertThat(run.out())
                 .contains(
-                        "profile h100-nvswitch", "this machine has other GPUs or links, with which nobody has compared")
+                        "profile h100-nvswitch (of GPUs behind an NVSwitch, the nearest)",
+                        "so that no range is known here")
                 .doesNotContain("its ranges");
     }
 

@@ -79,17 +79,24 @@ public final class Summary {
         return lines;
     }
 
-    /** Returns what ranges say where no least is marked; nothing where there are none. */
+    /** Returns why no least is marked; nothing where there are no ranges at all. */
     private String openRanges() {
-        List<Boolean> ranged = bySize.stream()
-                .flatMap(List::stream)
-                .map(row -> row.outOfPlace().range() != null)
+        List<Row> all = bySize.stream().flatMap(List::stream).toList();
+        String open = all.stream()
+                .filter(row -> row.outOfPlace().range() == null)
+                .map(row -> ChoiceText.name(row.algorithm()))
                 .distinct()
-                .toList();
-        return !ranged.contains(true)
-                ? ""
-                : "; at every size the ranges of the fastest overlap"
-                        + (ranged.contains(false) ? " or are unknown" : "") + ", which leaves open which is fastest";
+                .collect(Collectors.joining(", "));
+        if (all.stream().allMatch(row -> row.outOfPlace().range() == null)) {
+            return "";
+        }
+        boolean always = bySize.stream()
+                .allMatch(rows -> rows.stream().anyMatch(row -> row.outOfPlace().range() == null));
+        return (always
+                        ? "; no range is known of " + open
+                        : "; at every size the ranges of the fastest overlap"
+                                + (open.isEmpty() ? "" : " or are not known"))
+                + ", which leaves open which is fastest";
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */

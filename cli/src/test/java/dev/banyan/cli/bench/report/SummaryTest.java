@@ -131,7 +131,12 @@ class SummaryTest {
                 .anyMatch(line -> line.endsWith("nccl   20% (19% to 21%)"));
         Summary open = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 1024, 10, null), predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
-        assertThat(open.table("predicted time (us)")).startsWith("# predicted time (us)");
+        assertThat(open.table("predicted time (us)").getFirst()).isEqualTo("# predicted time (us)");
+        Summary partly = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 12)),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
+        assertThat(partly.table("predicted time (us)").getFirst())
+                .isEqualTo("# predicted time (us); no range is known of nccl, which leaves open which is fastest");
     }
 
     @Test

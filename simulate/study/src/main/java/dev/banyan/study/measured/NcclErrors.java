@@ -168,12 +168,13 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
                 ? errors.get().sentence()
                 : tables != null && isBuiltIn(profile)
                         ? tables.textValue()
-                        : "no published sweep of " + collective.label() + " on its class says how far they are off";
+                        : "no published sweep of " + collective.label()
+                                + " with this profile says how far they are off";
     }
 
     private String sentence() {
         return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps") + " of " + collective
-                + " on its class, of which "
+                + " with this profile, of which "
                 + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
                 + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");

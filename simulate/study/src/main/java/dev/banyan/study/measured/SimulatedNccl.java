@@ -23,8 +23,8 @@ public final class SimulatedNccl {
     private final NcclRings rings;
     private final Profile profile;
     private final Transport transport;
-    /** True if the constants are of such GPUs and links. */
-    private final boolean isOfClass;
+    /** Names the machines of the constants where those differ from this one; else empty. */
+    private final String difference;
 
     /**
      * @param machine at least two devices, all of which take part
@@ -34,7 +34,9 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         transport = transport(machine);
-        isOfClass = Profiles.isOfClass(machine) && Profiles.of(machine).name().equals(profile.name());
+        difference = Profiles.of(machine).name().equals(profile.name())
+                ? Profiles.difference(machine).orElse("")
+                : "other machines";
         rings = NcclRings.of(machine, profile, transport);
     }
 
@@ -106,7 +108,7 @@ public final class SimulatedNccl {
     }
 
     private Optional<TimeRange> range(NcclRings.Timing timing, Collective collective, long bytes) {
-        return isOfClass && hasRingsOfItsClass()
+        return difference.isEmpty() && hasRingsOfItsClass()
                 ? NcclErrors.range(profile, collective, timing.us(), bytes, rings.leastUs(collective, bytes))
                 : Optional.empty();
     }
@@ -143,7 +145,9 @@ public final class SimulatedNccl {
                 transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
                 + NcclErrors.sentence(profile, collective)
-                + (isOfClass ? "" : "; this machine has other GPUs or links, with which nobody has compared the model")
+                + (difference.isEmpty()
+                        ? ""
+                        : "; these constants are of " + difference + ", so that no range is known here")
                 + (hasRingsOfItsClass() ? "" : "; none of these went peer to peer over PCIe, as here")
                 + (mayFindOthers
                         ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
