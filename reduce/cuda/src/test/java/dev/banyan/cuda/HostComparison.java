@@ -310,30 +310,31 @@ final class HostComparison {
 
     /** Any bits, but no NaN: the payload of a sum of one is not part of the promise. */
     private void random(MemorySegment segment, DataType type, ReduceOp op) {
-        for (long at = 0; at < segment.byteSize(); at++) {
-            segment.set(ValueLayout.JAVA_BYTE, at, (byte) random.nextInt());
+        // An array, since processes that do not optimise take long for each access to a segment.
+        byte[] bytes = new byte[(int) segment.byteSize()];
+        boolean isExactSum = type.isFloating() && isExact && (op == ReduceOp.SUM || op == ReduceOp.AVG);
+        if (!isExactSum) {
+            random.nextBytes(bytes);
         }
-        if (type.isFloating() && isExact && (op == ReduceOp.SUM || op == ReduceOp.AVG)) {
-            // Zero or a power of two of either sign, up to 8.
-            for (long at = 0; at + type.bytes() <= segment.byteSize(); at += type.bytes()) {
-                segment.asSlice(at, type.bytes()).fill((byte) 0);
-                int exponent = random.nextInt(5);
+        for (int top = type.bytes() - 1; type.isFloating() && top < bytes.length; top += type.bytes()) {
+            if (isExactSum) {
+                // Zero or a power of two of either sign, up to 8.
+                int drawn = random.nextInt(10);
+                int exponent = drawn / 2;
                 int high = switch (type) {
-                    case F16 -> exponent == 0 ? 0 : 0x3800 + (exponent << 10);
-                    case F64 -> exponent == 0 ? 0 : 0x3fe0 + (exponent << 4);
-                    default -> exponent == 0 ? 0 : 0x3f00 + (exponent << 7);
+                    case F16 -> 0x3800 + (exponent << 10);
+                    case F64 -> 0x3fe0 + (exponent << 4);
+                    default -> 0x3f00 + (exponent << 7);
                 };
-                segment.set(ValueLayout.JAVA_SHORT_UNALIGNED, at + type.bytes() - 2, (short)
-                        (high | random.nextInt(2) << 15));
-            }
-        } else if (type.isFloating()) {
-            int top = type.bytes() - 1;
-            for (long at = 0; at + top < segment.byteSize(); at += type.bytes()) {
-                byte high = segment.get(ValueLayout.JAVA_BYTE, at + top);
+                int signed = (exponent == 0 ? 0 : high) | drawn % 2 << 15;
+                bytes[top] = (byte) (signed >> Byte.SIZE);
+                bytes[top - 1] = (byte) signed;
+            } else {
                 // A small exponent: neither infinity nor NaN, whatever is done.
-                segment.set(ValueLayout.JAVA_BYTE, at + top, (byte) ((high & 0x80) | 0x38 | (high & 3)));
+                bytes[top] = (byte) ((bytes[top] & 0x80) | 0x38 | (bytes[top] & 3));
             }
         }
+        MemorySegment.copy(bytes, 0, segment, ValueLayout.JAVA_BYTE, 0, bytes.length);
     }
 
     private static void assertSame(String what, MemorySegment expected, MemorySegment buffer, Communicator cuda) {
