@@ -23,12 +23,17 @@ typedef struct {
     int writes;
 } Older;
 
+/* Older accesses side by side, for a flag has one of each thread that polls it; bytes of a word share them. */
+typedef struct {
+    int refs, count, room;
+    Older at[];
+} Olders;
+
 /* The accesses that a byte of memory remembers. */
 typedef struct {
     Access write, read;
     unsigned char is_written, is_read;
-    int older_count, older_room;
-    Older *older; /* side by side, for a flag has one of each thread that polls it */
+    Olders *older; /* or NULL */
     Knowledge *released[3]; /* by the write that memory holds, by scope */
     Access releaser; /* who wrote that */
 } Shadow;
@@ -268,12 +273,29 @@ static int is_covered(const Access *before, int before_writes, const Access *now
     return (now_writes || !before_writes) && now->strong <= before->strong && happened_before(before, now, known);
 }
 
+static void free_older(Shadow *shadow) {
+    if (shadow->older && !--shadow->older->refs) free(shadow->older);
+    shadow->older = NULL;
+}
+
+/* Lets a byte alone have its older accesses, with room for one more. */
+static void own_older(Shadow *shadow) {
+    Olders *old = shadow->older;
+    int count = old ? old->count : 0;
+    if (old && old->refs == 1 && count < old->room) return;
+    int room = greater(4, 2 * count);
+    Olders *own = malloc(sizeof *own + (size_t)room * sizeof *own->at);
+    own->refs = 1;
+    own->count = count;
+    own->room = room;
+    if (count) memcpy(own->at, old->at, (size_t)count * sizeof *own->at);
+    free_older(shadow);
+    shadow->older = own;
+}
+
 static void keep_older(Shadow *shadow, const Access *access, int writes) {
-    if (shadow->older_count == shadow->older_room) {
-        shadow->older_room = shadow->older_room ? 2 * shadow->older_room : 4;
-        shadow->older = realloc(shadow->older, (size_t)shadow->older_room * sizeof *shadow->older);
-    }
-    shadow->older[shadow->older_count++] = (Older){*access, writes};
+    own_older(shadow);
+    shadow->older->at[shadow->older->count++] = (Older){*access, writes};
 }
 
 /* Returns whether there is a race. */
@@ -286,19 +308,22 @@ static int note_access(Shadow *shadow, const Access *now, int writes, const Know
         with = &shadow->read;
         with_writes = 0;
     }
+    if (shadow->older) own_older(shadow);
+    Older *all = shadow->older ? shadow->older->at : NULL;
+    int count = shadow->older ? shadow->older->count : 0;
     int kept = 0;
-    for (int i = 0; i < shadow->older_count; i++) {
-        const Older *older = &shadow->older[i];
+    for (int i = 0; i < count; i++) {
+        const Older *older = &all[i];
         if (is_covered(&older->access, older->writes, now, writes, known)) continue;
         if (!with && (writes || older->writes) && is_race(&older->access, now, known)) {
             raced = older->access;
             with = &raced;
             with_writes = older->writes;
         }
-        if (kept < i) shadow->older[kept] = *older;
+        if (kept < i) all[kept] = *older;
         kept++;
     }
-    shadow->older_count = kept;
+    if (all) shadow->older->count = kept;
     if (with) report_race(with, now, at, with_writes, writes);
     if (writes && shadow->is_read && is_covered(&shadow->read, 0, now, 1, known)) shadow->is_read = 0;
     Access *last = writes ? &shadow->write : &shadow->read;
@@ -313,11 +338,17 @@ static int is_same(const Access *a, const Access *b) {
     return a->op == b->op && a->slot == b->slot && a->clock == b->clock && a->line == b->line && a->strong == b->strong;
 }
 
+static int have_same_older(const Olders *a, const Olders *b) {
+    if (a == b) return 1;
+    int count = a ? a->count : 0;
+    return count == (b ? b->count : 0) && (!count || !memcmp(a->at, b->at, (size_t)count * sizeof *a->at));
+}
+
 /* Returns whether two bytes remember the same accesses. */
 static int are_alike(const Shadow *a, const Shadow *b) {
-    return a->older_count == b->older_count && a->is_written == b->is_written && a->is_read == b->is_read
+    return a->is_written == b->is_written && a->is_read == b->is_read
         && (!a->is_written || is_same(&a->write, &b->write)) && (!a->is_read || is_same(&a->read, &b->read))
-        && (!a->older_count || !memcmp(a->older, b->older, (size_t)a->older_count * sizeof *a->older));
+        && have_same_older(a->older, b->older);
 }
 
 static void copy_accesses(Shadow *to, const Shadow *from) {
@@ -325,30 +356,27 @@ static void copy_accesses(Shadow *to, const Shadow *from) {
     to->read = from->read;
     to->is_written = from->is_written;
     to->is_read = from->is_read;
-    to->older_count = from->older_count;
-    if (to->older_room < from->older_count) {
-        to->older_room = from->older_room;
-        to->older = realloc(to->older, (size_t)to->older_room * sizeof *to->older);
-    }
-    if (from->older_count) memcpy(to->older, from->older, (size_t)from->older_count * sizeof *to->older);
+    to->older = from->older;
+    if (to->older) to->older->refs++;
 }
 
-/* Notes an access to at most 8 bytes, up to the first race. Most often all of them were accessed together before. */
+/*
+ * Notes an access to at most 8 bytes. Most often all of them were accessed together before: those that are like the
+ * first one get what that one remembers then, so that nothing is copied. Of others the first race counts.
+ */
 static void note_all(Shadow *shadow, unsigned bytes, const Access *now, int writes, const Knowledge *known,
                      const unsigned char *at) {
     unsigned alike = 0;
-    for (unsigned b = 1; b < bytes; b++) alike |= (unsigned)are_alike(&shadow[0], &shadow[b]) << b;
-    if (note_access(&shadow[0], now, writes, known, at)) return;
+    for (unsigned b = 1; b < bytes; b++) {
+        if (!are_alike(&shadow[0], &shadow[b])) continue;
+        alike |= 1u << b;
+        free_older(&shadow[b]);
+    }
+    int races = note_access(&shadow[0], now, writes, known, at);
     for (unsigned b = 1; b < bytes; b++) {
         if (alike >> b & 1) copy_accesses(&shadow[b], &shadow[0]);
-        else if (note_access(&shadow[b], now, writes, known, at + b)) return;
+        else if (!races) races = note_access(&shadow[b], now, writes, known, at + b);
     }
-}
-
-static void free_older(Shadow *shadow) {
-    free(shadow->older);
-    shadow->older = NULL;
-    shadow->older_count = shadow->older_room = 0;
 }
 
 void free_shadows(Shadows *shadows) {
