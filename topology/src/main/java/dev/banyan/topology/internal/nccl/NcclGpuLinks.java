@@ -256,7 +256,7 @@ final class NcclGpuLinks {
             for (int b : toSwitches.keySet()) {
                 if (Collections.disjoint(lanesOf(a).keySet(), lanesOf(b).keySet())) {
                     warnings.add(names.get(a) + " and " + names.get(b)
-                            + " reach different NVSwitches: all NVSwitches are taken" + " as one, as NCCL takes them");
+                            + " reach different NVSwitches: all NVSwitches are taken as one, as NCCL takes them");
                     return;
                 }
             }
