@@ -359,8 +359,9 @@ function panel() {
           html(
             "p",
             { class: "note", id: "in-switch" },
-            `With sums in the switch packing carries ${gbs(model.inSwitch.rate)}, ` +
-              `${percent(model.inSwitch.rate / model.inSwitch.bound)} of the bound (${model.inSwitch.counted}).`,
+            `These rates are those without sums in the switch. With them packing carries ${gbs(model.inSwitch.rate)}, ` +
+              `${percent(model.inSwitch.rate / model.inSwitch.bound)} of the bound (${model.inSwitch.counted}). ` +
+              "All times of packing and star below are those with sums in the switch, for buffers of Communicator.allocate.",
           ),
         ]
       : []),

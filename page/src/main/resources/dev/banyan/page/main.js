@@ -29,15 +29,14 @@ byId("about").replaceChildren(
     {},
     `Made by Banyan ${model.version}. GB/s are 1e9 bytes/s; algbw is bytes over time, busbw is algbw times 2(n-1)/n, ` +
       "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
-      "Switches forward in them and neither copy nor reduce." +
-      (model.inSwitch?.rate ? " Times of packing and star are those with sums in the switches, for buffers of Communicator.allocate." : ""),
+      "Switches forward in them and neither copy nor reduce.",
   ),
   html(
     "p",
     {},
     anyRing
-      ? "NCCL's own rings are as good as any on this machine" +
-          (reduces ? ", and it sums in the switches. MSCCL++ takes schedules, which do not: " : ". MSCCL++ takes schedules for it: ")
+      ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
+          `For MSCCL++${reduces ? ", whose schedules do without sums in switches" : ""}: `
       : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
     html("code", {}, commandOf(`export --for ${target}`, model.devices)),
   ),

@@ -260,7 +260,8 @@ function show() {
   now = 0;
   byId("lanes-title").textContent =
     `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
-    `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
+    `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw` +
+    (model.inSwitch?.rate && ["packing", "star"].includes(model.algorithms[algorithm]) ? ", with sums in the switch" : "");
   byId("play-note").textContent =
     `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}. ` +
     "A row is divided among the trees that share its link. " +

@@ -7,6 +7,7 @@ import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.machine.TopoReport.NicReport;
 import dev.banyan.study.machine.TopoReport.RowReport;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.LinkNames;
 import java.io.PrintWriter;
@@ -63,7 +64,10 @@ public record TopoTable(Machine machine, TopoReport report) {
                 connections.stream());
         printMatrix(
                 out,
-                "GB/s one way, from row to column; 0 where trees have no link",
+                "GB/s one way, from row to column; 0 where trees have no link"
+                        + (machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH)
+                                ? "; behind an NVSwitch a GPU has as much to all others together"
+                                : ""),
                 names.subList(0, devices),
                 rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));
     }

@@ -121,6 +121,8 @@ public final class PageStudy {
                 });
         boolean byKernels =
                 curves.stream().flatMap(curve -> curve.points().stream()).anyMatch(point -> point.most() != null);
+        boolean byGraphs =
+                curves.stream().flatMap(curve -> curve.points().stream()).anyMatch(point -> point.most() == null);
         NcclCurve nccl = NcclCurve.of(machine, profile);
         curves.addAll(nccl.curves());
         curves.addAll(others);
@@ -148,8 +150,11 @@ public final class PageStudy {
                 inSwitch(),
                 "profile " + profile.name()
                         + (byKernels
-                                ? ". Times of Banyan with a range are of one kernel on each GPU. Times of Banyan"
-                                        + " without a range are of graphs of copies and kernels, chunk by chunk"
+                                ? ". Times of Banyan with a range are of one kernel on each GPU"
+                                        + (byGraphs
+                                                ? ". Times of Banyan without a range are of graphs of copies and"
+                                                        + " kernels, chunk by chunk"
+                                                : "")
                                 : ". Times of Banyan are of graphs of copies and kernels, chunk by chunk, and have no"
                                         + " range"),
                 curves,

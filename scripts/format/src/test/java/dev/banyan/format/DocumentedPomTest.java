@@ -46,7 +46,12 @@ class DocumentedPomTest {
         String ofDjl = "<dependencies>" + block.group(1) + "</dependencies>";
         assertThat(dependencies(parse(new ByteArrayInputStream(ofDjl.getBytes(StandardCharsets.UTF_8)))))
                 .isEqualTo(Map.of(
-                        "banyan-djl", text(own, "version", 0), "pytorch-native-cpu", text(own, "pytorch.version", 0)));
+                        "banyan-djl",
+                        text(own, "version", 0),
+                        "pytorch-jni",
+                        text(own, "pytorch.version", 0) + "-" + text(own, "djl.version", 0),
+                        "pytorch-native-cpu",
+                        text(own, "pytorch.version", 0)));
     }
 
     private static Map<String, String> dependencies(Element pom) {
