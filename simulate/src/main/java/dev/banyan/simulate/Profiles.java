@@ -110,6 +110,16 @@ public final class Profiles {
                 : Optional.of("other GPUs");
     }
 
+    /** Names a profile, and on what it was measured where a machine has it as the nearest one. */
+    public static String described(Machine machine, Profile profile) {
+        return "profile " + profile.name()
+                + (profile.name().equals(nameFor(machine))
+                        ? difference(machine)
+                                .map(of -> " (of " + of + ", the nearest)")
+                                .orElse("")
+                        : "");
+    }
+
     /** Returns whether a machine's profile is of NVIDIA's GPUs of a compute capability, e.g. 90; 0 is any. */
     public static boolean isOfClass(Machine machine, int capability) {
         return isOfClass(nameFor(machine), capability);

@@ -101,12 +101,7 @@ public final class PredictCommand extends ReportCommand {
         List<Sweep> sweeps =
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
         require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
-        String how = "predicted with profile " + constants.name()
-                + (profile == null
-                        ? Profiles.difference(chosen.machine())
-                                .map(of -> " (of " + of + ", the nearest)")
-                                .orElse("")
-                        : "");
+        String how = "predicted with " + Profiles.described(chosen.machine(), constants);
         reporter.introduce(chosen, how, bench.platform(), constants.name(), BenchCommand.warnings(config));
         if (workload != null) {
             bench.run(workload, algorithms);

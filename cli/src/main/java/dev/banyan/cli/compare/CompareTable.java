@@ -67,18 +67,20 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
     /** Returns the conditions of the figures beside the links of the bound, and the origin of an imported schedule. */
     private List<String> notes() {
         List<String> lines = new ArrayList<>();
-        boolean addsInSwitch =
-                comparison.rows().stream().anyMatch(row -> row.name().equals(SwitchRate.NAME));
+        Optional<Row> inSwitch = comparison.rows().stream()
+                .filter(row -> row.name().equals(SwitchRate.NAME))
+                .findFirst();
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")"
-                    + (addsInSwitch ? ", that of " + SwitchRate.NAME + " to the one with reduction in switches" : "")
+                    + (inSwitch.isPresent()
+                            ? ", that of " + SwitchRate.NAME + " to the one with reduction in switches"
+                            : "")
                     + ": rows use no other links unless a remark says so");
         }
         lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
                 + " constants"
-                + (comparison.rows().stream()
-                                .anyMatch(row -> row.name().equals(SwitchRate.NAME) && row.predictedGBs() != null)
+                + (inSwitch.map(Row::predictedGBs).isPresent()
                         ? "; kernels let the switch add up for packing and star, so that the rows of their trees have"
                                 + " no prediction here"
                         : ""));

@@ -199,7 +199,7 @@ public final class TuneCommand extends ReportCommand {
                         Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules())),
                         group.size(),
                         collective,
-                        "predicted with profile " + costs.profile().name(),
+                        "predicted with " + Profiles.described(group, costs.profile()),
                         Stream.concat(OtherGpus.remark(group).stream(), trials.remarks().stream())
                                 .toList(),
                         tuner.sizes(),

@@ -334,6 +334,10 @@ class SimulatedBenchTest {
                         "profile h100-nvswitch (of GPUs behind an NVSwitch, the nearest)",
                         "so that no range is known here")
                 .doesNotContain("its ranges");
+        assertThat(CommandRun.of("predict -m p3.8xlarge --profile pcie -a nccl -b 1G -e 1G")
+                        .out())
+                .startsWith("# predicted with profile pcie: ")
+                .contains("; the profile is not the one that Banyan takes for such a machine, so that no range");
     }
 
     @Test

@@ -13,6 +13,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
@@ -26,6 +27,8 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -119,10 +122,7 @@ public final class PageStudy {
                     curves.add(predicted.of(algorithm));
                     simulated(onPart);
                 });
-        boolean byKernels =
-                curves.stream().flatMap(curve -> curve.points().stream()).anyMatch(point -> point.most() != null);
-        boolean byGraphs =
-                curves.stream().flatMap(curve -> curve.points().stream()).anyMatch(point -> point.most() == null);
+        String executors = executors(curves);
         NcclCurve nccl = NcclCurve.of(machine, profile);
         curves.addAll(nccl.curves());
         curves.addAll(others);
@@ -148,20 +148,27 @@ public final class PageStudy {
                 algorithms.stream().map(ChoiceText::name).toList(),
                 new SetsModel(groups.largest(), sets),
                 inSwitch(),
-                "profile " + profile.name()
-                        + (byKernels
-                                ? ". Times of Banyan with a range are of one kernel on each GPU"
-                                        + (byGraphs
-                                                ? ". Times of Banyan without a range are of graphs of copies and"
-                                                        + " kernels, chunk by chunk"
-                                                : "")
-                                : ". Times of Banyan are of graphs of copies and kernels, chunk by chunk, and have no"
-                                        + " range"),
+                Profiles.described(machine, profile) + ". " + executors,
                 curves,
                 playbacks,
                 steps,
                 Stream.concat(Stream.of(nccl.note()), chosen.warnings().stream())
                         .toList());
+    }
+
+    /** Returns what executes the calls of Banyan's curves. */
+    private static String executors(List<Curve> curves) {
+        Set<Boolean> ranged = curves.stream()
+                .flatMap(curve -> curve.points().stream())
+                .map(point -> point.most() != null)
+                .collect(Collectors.toSet());
+        if (!ranged.contains(true)) {
+            return "Times of Banyan are of graphs of copies and kernels, chunk by chunk, and have no range";
+        }
+        String kernels = "Times of Banyan with a range are of one kernel on each GPU";
+        return ranged.contains(false)
+                ? kernels + ". Times of Banyan without a range are of graphs of copies and kernels, chunk by chunk"
+                : kernels;
     }
 
     private @Nullable SwitchModel inSwitch() {

@@ -81,18 +81,17 @@ public final class Summary {
 
     /** Returns why no least is marked; nothing where there are no ranges at all. */
     private String openRanges() {
-        List<Row> all = bySize.stream().flatMap(List::stream).toList();
-        String open = all.stream()
-                .filter(row -> row.outOfPlace().range() == null)
+        if (bySize.stream().flatMap(List::stream).allMatch(Summary::isOpen)) {
+            return "";
+        }
+        String open = bySize.stream()
+                .flatMap(List::stream)
+                .filter(Summary::isOpen)
                 .map(row -> ChoiceText.name(row.algorithm()))
                 .distinct()
                 .collect(Collectors.joining(", "));
-        if (all.stream().allMatch(row -> row.outOfPlace().range() == null)) {
-            return "";
-        }
-        boolean always = bySize.stream()
-                .allMatch(rows -> rows.stream().anyMatch(row -> row.outOfPlace().range() == null));
-        return (always
+        boolean isAlwaysOpen = bySize.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
+        return (isAlwaysOpen
                         ? "; no range is known of " + open
                         : "; at every size the ranges of the fastest overlap"
                                 + (open.isEmpty() ? "" : " or are not known"))
@@ -283,6 +282,11 @@ public final class Summary {
     /** Returns the percentage of a bound that a row reaches in a time. */
     private static double share(Row row, double us, double gbs) {
         return Math.min(100, 100 * row.bytes() / us / 1e3 / gbs);
+    }
+
+    /** Returns whether a row is a prediction without a range. */
+    private static boolean isOpen(Row row) {
+        return row.outOfPlace().range() == null;
     }
 
     /** Returns the least time that a row could have; 0 of a prediction without a range. */

@@ -23,8 +23,8 @@ public final class SimulatedNccl {
     private final NcclRings rings;
     private final Profile profile;
     private final Transport transport;
-    /** Names the machines of the constants where those differ from this one; else empty. */
-    private final String difference;
+    /** Says what makes published errors no errors of this model; empty if they are. */
+    private final String whyNoRange;
 
     /**
      * @param machine at least two devices, all of which take part
@@ -34,9 +34,11 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         transport = transport(machine);
-        difference = Profiles.of(machine).name().equals(profile.name())
-                ? Profiles.difference(machine).orElse("")
-                : "other machines";
+        whyNoRange = Profiles.of(machine).name().equals(profile.name())
+                ? Profiles.difference(machine)
+                        .map(of -> "these constants are of " + of)
+                        .orElse("")
+                : "the profile is not the one that Banyan takes for such a machine";
         rings = NcclRings.of(machine, profile, transport);
     }
 
@@ -108,7 +110,7 @@ public final class SimulatedNccl {
     }
 
     private Optional<TimeRange> range(NcclRings.Timing timing, Collective collective, long bytes) {
-        return difference.isEmpty() && hasRingsOfItsClass()
+        return whyNoRange.isEmpty() && hasRingsOfItsClass()
                 ? NcclErrors.range(profile, collective, timing.us(), bytes, rings.leastUs(collective, bytes))
                 : Optional.empty();
     }
@@ -145,9 +147,7 @@ public final class SimulatedNccl {
                 transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
                 + NcclErrors.sentence(profile, collective)
-                + (difference.isEmpty()
-                        ? ""
-                        : "; these constants are of " + difference + ", so that no range is known here")
+                + (whyNoRange.isEmpty() ? "" : "; " + whyNoRange + ", so that no range is known here")
                 + (hasRingsOfItsClass() ? "" : "; none of these went peer to peer over PCIe, as here")
                 + (mayFindOthers
                         ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
