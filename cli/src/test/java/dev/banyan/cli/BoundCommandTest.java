@@ -187,6 +187,62 @@ class BoundCommandTest {
         assertThat(CommandRun.of("bound --gpu Voodoo --machine " + topo).err()).contains("\"Voodoo\" is not known");
     }
 
+    /** No GPU is behind another socket, and two pairs have peer access over PCIe alone. */
+    @Test
+    void onlyAssumptionsThatDecideSomethingArePrinted(@TempDir Path folder) throws Exception {
+        String table = """
+            GPU 0: NVIDIA RTX A6000
+            GPU 1: NVIDIA RTX A6000
+            GPU 2: NVIDIA RTX A6000
+            GPU 3: NVIDIA RTX A6000
+            \tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity\tNUMA Affinity
+            GPU0\t X \tNV4\tNODE\tNODE\tSYS\t0-31\t0
+            GPU1\tNV4\t X \tNODE\tNODE\tSYS\t0-31\t0
+            GPU2\tNODE\tNODE\t X \tNV4\tSYS\t0-31\t0
+            GPU3\tNODE\tNODE\tNV4\t X \tSYS\t0-31\t0
+            NIC0\tSYS\tSYS\tSYS\tSYS\t X \t\t
+            """;
+        Path topo = Files.writeString(folder.resolve("topo.txt"), table);
+        for (String command : new String[] {"topo", "trees", "bound", "compare", "predict -b 1M -e 1M -a ring"}) {
+            assertThat(CommandRun.of(command + " --machine " + topo).out())
+                    .as(command)
+                    .contains("# assumed: peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
+                            + " --peer-access no if they don't); what such links limit rests on that\n")
+                    .doesNotContain("sockets;");
+            assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
+                            .out())
+                    .as(command)
+                    .doesNotContain("# assumed");
+            assertThat(CommandRun.of(command + " --devices 0,1 --machine " + topo)
+                            .out())
+                    .as(command)
+                    .doesNotContain("# assumed");
+        }
+        assertThat(CommandRun.of("bound --machine " + topo).out())
+                .contains("all_reduce: limited by the links of GPU2, GPU3 to the others: 48 GB/s\n");
+        assertThat(CommandRun.of("compare --machine " + topo).out())
+                .containsPattern("\n  nccl +32\\.000 +0\\.667 +[0-9.]+ +3 +2 +-\n");
+        assertThat(CommandRun.of("predict -b 1M -e 1M -a ring,nccl --machine " + topo)
+                        .out())
+                .contains(
+                        "here NCCL goes peer to peer over PCIe, as it did in none of these, so that no range is known",
+                        "# predicted time (us) out of place; no range is known, which leaves open which is fastest\n");
+        Path stated = Files.writeString(folder.resolve("stated.txt"), table + """
+
+             \tGPU0\tGPU1\tGPU2\tGPU3
+             GPU0\tX\tOK\tOK\tOK
+             GPU1\tOK\tX\tOK\tOK
+             GPU2\tOK\tOK\tX\tOK
+             GPU3\tOK\tOK\tOK\tX
+
+            Legend:
+
+              X    = Self
+              OK   = Status Ok
+            """);
+        assertThat(CommandRun.of("bound --machine " + stated).out()).doesNotContain("assumed");
+    }
+
     /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """

@@ -263,7 +263,8 @@ function show() {
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw` +
     (model.inSwitch?.rate && ["packing", "star"].includes(model.algorithms[algorithm]) ? ", with sums in the switch" : "");
   byId("play-note").textContent =
-    `${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}. ` +
+    `Drawn as ${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
+    "where a call has too many to draw, the real ones are shorter. " +
     "A row is divided among the trees that share its link. " +
     "Dots and full colours: reduce. Rings and faint colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +

@@ -109,7 +109,8 @@ function show() {
   const step = model.steps[Number(byId("step-model").value)];
   byId("step-note").textContent =
     `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32; ` +
-    "predicted without computing in between. Kernels of calls in flight run one after another; copies share links.";
+    "predicted without computing in between. " +
+    "Of calls in flight, kernels run one after another, and graphs of copies share the links.";
   bars(step);
   curve(step);
 }

@@ -221,7 +221,7 @@ final class SimulatedBench {
         if (programs == 0) {
             return List.of(
                     "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
-                    "# (kernels are predicted where GPUs reach each other's memory without a CPU between them, unless"
+                    "# (kernels are predicted for GPUs with peer access and no CPU between them, unless"
                             + " BANYAN_CUDA_EXECUTOR=graph)");
         }
         List<String> lines = new ArrayList<>();

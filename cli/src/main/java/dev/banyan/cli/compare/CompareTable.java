@@ -89,7 +89,8 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         }
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
-            lines.add("exact: the balanced trees of greatest weight; other trees may have a higher rate");
+            lines.add("exact: the balanced trees with the greatest sum of link speeds; other trees may have a higher"
+                    + " rate");
         }
         for (Row row : comparison.rows()) {
             if (row.remark() != null) {

@@ -80,8 +80,7 @@ public final class DiagnoseCommand extends ReportCommand {
                                 one, found.own().map(ChosenMachine::machine).orElse(null)))
                         .orElse(null),
                 found.compared().leftOut());
-        List<String> assumed =
-                found.own().map(chosen -> chosen.machine().assumed()).orElse(List.of());
+        List<String> assumed = found.own().map(ChosenMachine::assumed).orElse(List.of());
         print(found.context(), report, () -> {
             Assumptions.line(assumed).ifPresent(line -> out().println("# " + line));
             print(report);

@@ -154,9 +154,7 @@ public final class ExportCommand extends Subcommand {
         ChosenMachine chosen = machine.choose(2);
         remarkAside(
                 chosen.remark(),
-                Stream.concat(
-                                chosen.machine().warnings().stream(),
-                                Assumptions.line(chosen.machine().assumed()).stream())
+                Stream.concat(chosen.machine().warnings().stream(), Assumptions.line(chosen.assumed()).stream())
                         .toList());
         if (target == Target.mscclpp) {
             plans(chosen);

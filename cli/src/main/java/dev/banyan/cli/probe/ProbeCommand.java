@@ -11,6 +11,7 @@ import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.peer.PeerMeter;
 import dev.banyan.gpuday.pairs.MeasuredLinks;
 import dev.banyan.gpuday.pairs.PeerChecks;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.topology.LinkMatrix;
@@ -127,7 +128,7 @@ public final class ProbeCommand extends ReportCommand {
         LinkMatrix links = LinkMatrix.of(machine);
         remarks.addAll(links.warnings());
         TopoReport report = TopoReport.of(machine, links, remarks);
-        TopoTable table = new TopoTable(machine, report);
+        TopoTable table = new TopoTable(ChosenMachine.whole(machine, found.remark()), report);
         Object answer = measured == null ? report : new Measured(measured.rows(), report.warnings());
         print(RunContext.of(machine), answer, () -> {
             remark(measure ? null : found.remark(), report.warnings());

@@ -60,7 +60,7 @@ public final class TopoCommand extends Subcommand {
         TopoReport report = TopoReport.of(chosen.machine(), chosen.links(), chosen.warnings());
         print(format == null ? OutputFormat.table : format, RunContext.of(chosen.machine()), report, () -> {
             remark(chosen.remark(), report.warnings());
-            new TopoTable(chosen.machine(), report).print(out());
+            new TopoTable(chosen, report).print(out());
         });
     }
 }

@@ -3,6 +3,7 @@ package dev.banyan.cli.topo;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.cli.output.TextTable;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.machine.TopoReport.NicReport;
 import dev.banyan.study.machine.TopoReport.RowReport;
@@ -17,8 +18,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Prints the links of a machine for people. */
-public record TopoTable(Machine machine, TopoReport report) {
+public record TopoTable(ChosenMachine chosen, TopoReport report) {
     public void print(PrintWriter out) {
+        Machine machine = chosen.machine();
         String title = "# " + TerminalText.of(machine.name()) + ": ";
         int devices = report.devices();
         if (devices == 0) {
@@ -33,7 +35,7 @@ public record TopoTable(Machine machine, TopoReport report) {
                         : hasDirect ? "not connected by %s alone" : "without %s")
                 .formatted(direct);
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
-        Assumptions.line(machine.assumed()).ifPresent(line -> out.println("# " + line));
+        Assumptions.line(chosen.assumed()).ifPresent(line -> out.println("# " + line));
         List<RowReport> rows = report.rows();
         List<List<Integer>> noPeerAccess = report.noPeerAccess();
         if (!noPeerAccess.isEmpty()) {

@@ -5,6 +5,7 @@ import dev.banyan.page.drawing.Point;
 import dev.banyan.page.model.MachineModel;
 import dev.banyan.page.model.MachineModel.LinkModel;
 import dev.banyan.page.model.MachineModel.NodeModel;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -55,7 +56,7 @@ final class DrawnLinks {
                 MachineDrawing.HEIGHT,
                 nodes(),
                 List.copyOf(links),
-                machine.assumed(),
+                ChosenMachine.whole(machine, null).assumed(),
                 List.copyOf(usual.values()));
     }
 

@@ -12,6 +12,7 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.nvidia.TopoTextWriter;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
@@ -281,7 +282,7 @@ class TopoTextFormatTest {
         StatedSpeeds stated = new StatedSpeeds(5, 50, 0, "");
         Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
         assertThat(LinkMatrix.of(withSpeeds).gbs(0, 1)).isEqualTo(200);
-        assertThat(withSpeeds.assumed()).containsExactly("10 GB/s between CPU sockets");
+        assertThat(withSpeeds.assumed()).containsExactly("10 GB/s between CPU sockets", RefusedPairs.GRANTED);
         assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.PCIE))
                 .isNotEmpty()
                 .allMatch(link -> link.gbsAToB() == 48);
@@ -312,7 +313,7 @@ class TopoTextFormatTest {
                 .hasSize(2)
                 .anyMatch(link -> link.gbsAToB() == 10);
         Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(4, 0, 60, "")).parse("topo", table);
-        assertThat(withSpeeds.assumed()).isEmpty();
+        assertThat(withSpeeds.assumed()).containsExactly(RefusedPairs.GRANTED);
         assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
                 .allMatch(link -> link.gbsAToB() == 60);
     }

@@ -78,7 +78,7 @@ public final class Reporter {
         if (chosen.remark() != null) {
             lines(List.of("# " + TerminalText.of(chosen.remark())));
         }
-        Assumptions.line(chosen.machine().assumed()).ifPresent(line -> lines(List.of("# " + line)));
+        Assumptions.line(chosen.assumed()).ifPresent(line -> lines(List.of("# " + line)));
         Stream.concat(chosen.warnings().stream(), settingWarnings.stream())
                 .forEach(warning -> err.println("warning: " + TerminalText.of(warning)));
     }

@@ -79,11 +79,8 @@ public final class Summary {
         return lines;
     }
 
-    /** Returns why no least is marked; nothing where there are no ranges at all. */
+    /** Returns why no least is marked. */
     private String openRanges() {
-        if (bySize.stream().flatMap(List::stream).allMatch(Summary::isOpen)) {
-            return "";
-        }
         String open = bySize.stream()
                 .flatMap(List::stream)
                 .filter(Summary::isOpen)
@@ -91,8 +88,9 @@ public final class Summary {
                 .distinct()
                 .collect(Collectors.joining(", "));
         boolean isAlwaysOpen = bySize.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
+        boolean areAllOpen = bySize.stream().flatMap(List::stream).allMatch(Summary::isOpen);
         return (isAlwaysOpen
-                        ? "; no range is known of " + open
+                        ? "; no range is known" + (areAllOpen ? "" : " of " + open)
                         : "; at every size the ranges of the fastest overlap"
                                 + (open.isEmpty() ? "" : " or are not known"))
                 + ", which leaves open which is fastest";
@@ -177,6 +175,9 @@ public final class Summary {
                     last = choice;
                 }
             }
+        }
+        if (choices.stream().anyMatch(choice -> choice.contains("@"))) {
+            choices.add("# (after @: the length of the longest chunk)");
         }
         return choices;
     }

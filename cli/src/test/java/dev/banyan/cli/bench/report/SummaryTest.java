@@ -131,7 +131,8 @@ class SummaryTest {
                 .anyMatch(line -> line.endsWith("nccl   20% (19% to 21%)"));
         Summary open = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 1024, 10, null), predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
-        assertThat(open.table("predicted time (us)").getFirst()).isEqualTo("# predicted time (us)");
+        assertThat(open.table("predicted time (us)").getFirst())
+                .isEqualTo("# predicted time (us); no range is known, which leaves open which is fastest");
         Summary partly = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 12)),
                 predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
@@ -152,7 +153,8 @@ class SummaryTest {
                         "# auto takes one-shot from 1 KiB",
                         "# auto takes ring@64K from 16 KiB",
                         "# auto takes ring@1M from 64 KiB",
-                        "# auto takes packing@1M+ring+ring from 256 KiB");
+                        "# auto takes packing@1M+ring+ring from 256 KiB",
+                        "# (after @: the length of the longest chunk)");
     }
 
     private static Row chosen(long count, String choice) {

@@ -193,7 +193,7 @@ public record Comparison(
                 List.copyOf(rows),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
-                chosen.machine().assumed(),
+                chosen.assumed(),
                 LinkRemarks.of(chosen.machine()));
     }
 
@@ -224,7 +224,8 @@ public record Comparison(
                     rate > bound.doubleValue() ? null : (Double) (rate / bound.doubleValue()),
                     PredictedRates.gbs(nccl),
                     goesAround ? chosen.machine().size() - 1 : null,
-                    goesAround ? nccl.rings().rings().rings().size() : null,
+                    // Each ring goes both ways around.
+                    goesAround ? 2 * nccl.rings().rings().rings().size() : null,
                     null,
                     null,
                     null,

@@ -1,7 +1,10 @@
 package dev.banyan.study.machine;
 
+import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,6 +74,29 @@ public record ChosenMachine(
     /** All links between the wanted devices, of whatever technology, and a path between any two. */
     public Network allLinks() {
         return Network.ofAllLinks(whole, devices());
+    }
+
+    /** Returns the assumptions of the description on which bounds and rates between the wanted devices can rest. */
+    public List<String> assumed() {
+        if (machine.size() < 2) {
+            return machine.assumed();
+        }
+        Network used = network();
+        boolean overPcie = IntStream.range(0, used.arcs()).anyMatch(arc -> used.kind(arc) == Link.Kind.PCIE);
+        boolean acrossSockets = joinsSockets(used.leavesOutLinks() ? describedLinks() : used);
+        return machine.assumed().stream()
+                .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
+                .filter(phrase -> acrossSockets || !phrase.contains(SpeedChoice.BETWEEN_SOCKETS))
+                .toList();
+    }
+
+    private static boolean joinsSockets(Network network) {
+        return IntStream.range(0, network.arcs())
+                .anyMatch(arc -> isSocket(network, network.from(arc)) && isSocket(network, network.to(arc)));
+    }
+
+    private static boolean isSocket(Network network, int node) {
+        return network.node(node).kind() == Network.Kind.SOCKET;
     }
 
     /** Returns the oddities of the description and the assumptions beyond it. */

@@ -96,7 +96,7 @@ public record MachineBounds(
                         .toList(),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
-                chosen.machine().assumed(),
+                chosen.assumed(),
                 Stream.concat(
                                 Stream.of(countsPcie(network, chosen) ? PcieRates.sentence(chosen.machine()) : "")
                                         .filter(sentence -> !sentence.isEmpty()),

@@ -61,7 +61,7 @@ public final class SaturatedLinks {
             phrases.add((pairs.size() == 1 ? "the link " : "the links ") + few(pairs));
         }
         if (!ranks.isEmpty()) {
-            phrases.add(links(network, ranks, hubsOfRanks));
+            phrases.add(links(network, ranks, hubsOfRanks) + (haveOthers(network, ranks) ? " to the others" : ""));
         }
         phrases.addAll(bridges);
         return String.join(" and ", phrases);
@@ -133,6 +133,12 @@ public final class SaturatedLinks {
                 ? "the links of all " + ranks.size() + " GPUs"
                 : (ranks.size() == 1 ? "the link of " : "the links of ") + few(names(network, ranks));
         return hubs.size() == 1 ? whose + " to " + network.node(hubs.first()).name() : whose;
+    }
+
+    /** Returns whether some but not all ranks are given, and some two of these have a direct link. */
+    private static boolean haveOthers(Network network, SortedSet<Integer> ranks) {
+        return ranks.size() < network.ranks()
+                && ranks.stream().anyMatch(one -> ranks.stream().anyMatch(other -> network.arc(one, other) >= 0));
     }
 
     private static List<String> names(Network network, SortedSet<Integer> nodes) {

@@ -157,7 +157,7 @@ public record TreesReport(
                         : ForestQuality.of(forest, links).busiestLinkLoad(),
                 trees.stream().mapToDouble(TreeReport::weight).sum(),
                 warnings,
-                chosen.machine().assumed(),
+                chosen.assumed(),
                 plan.collective().label(),
                 packing.rateGbs().doubleValue(),
                 Numbers.exact(packing.rateGbs()),

@@ -148,7 +148,10 @@ public final class SimulatedNccl {
         return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
                 + NcclErrors.sentence(profile, collective)
                 + (whyNoRange.isEmpty() ? "" : "; " + whyNoRange + ", so that no range is known here")
-                + (hasRingsOfItsClass() ? "" : "; none of these went peer to peer over PCIe, as here")
+                + (hasRingsOfItsClass()
+                        ? ""
+                        : "; here NCCL goes peer to peer over PCIe, as it did in none of these, so that no range is"
+                                + " known")
                 + (mayFindOthers
                         ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
                                 + " (see banyan export)"

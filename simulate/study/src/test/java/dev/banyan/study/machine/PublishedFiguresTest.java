@@ -114,7 +114,7 @@ class PublishedFiguresTest {
     @Test
     void filesThatLeaveNvLinksToNcclSaySo() {
         assertThat(machine("xml/aws_p5_2026_authored.xml").assumed())
-                .containsExactly("no NVLinks, as the file lists none (NCCL completes files that people wrote)");
+                .contains("no NVLinks, as the file lists none (NCCL completes files that people wrote)");
         assertThat(machine("xml/oracle-quickstart_H100-topology.xml").assumed())
                 .noneMatch(phrase -> phrase.contains("NVLinks"));
     }

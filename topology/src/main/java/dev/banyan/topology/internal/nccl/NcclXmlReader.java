@@ -368,13 +368,13 @@ final class NcclXmlReader {
         }
         String name = root.text("name");
         String called = name.isEmpty() ? MachineFormat.machineName(source) : name;
-        RefusedPairs refused = refused(n);
+        RefusedPairs refused = refused(n, links);
         return new Machine(
                 called, refused.mark(built), allHubs, refused.usable(links), cards, warnings.list(), choice.assumed());
     }
 
     /** The file does not say which pairs have peer access: the user does, or the models. */
-    private RefusedPairs refused(int n) {
+    private RefusedPairs refused(int n, List<Link> links) {
         RefusedPairs refused = new RefusedPairs(n);
         boolean byModel = false;
         for (int a = 0; a < n; a++) {
@@ -390,6 +390,9 @@ final class NcclXmlReader {
         }
         if (byModel) {
             choice.assume(RefusedPairs.BY_MODEL);
+        }
+        if (stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL && refused.leavesPcie(links)) {
+            choice.assume(RefusedPairs.GRANTED);
         }
         return refused;
     }

@@ -74,6 +74,12 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         return refused;
     }
 
+    /** Returns whether the models alone decide, since neither a table nor the user says which GPUs have peer access. */
+    boolean areOpen() {
+        return stated == PeerAccess.BY_MODEL
+                && tables.stream().noneMatch(peers -> peers.isOfAccess() || peers.isOfPcie());
+    }
+
     private static boolean refusesByModel(SpeedChoice speeds) {
         return speeds.product().filter(GpuProduct::refusesPeerAccess).isPresent();
     }

@@ -16,6 +16,9 @@ public final class RefusedPairs {
     /** An assumption, in words. */
     public static final String BY_MODEL = "no peer access between GeForce cards from series 40 on, as NVIDIA's driver"
             + " refuses it (--peer-access yes if a patched driver grants it)";
+    /** An assumption on other GPUs, in words. */
+    public static final String GRANTED = "peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
+            + " --peer-access no if they don't)";
 
     private final int devices;
     private final BitSet refused = new BitSet();
@@ -34,6 +37,30 @@ public final class RefusedPairs {
 
     public boolean contains(int a, int b) {
         return refused.get(a * devices + b);
+    }
+
+    /** Returns whether some two devices that are not refused have no NVLink between them, nor a switch of NVLinks. */
+    public boolean leavesPcie(List<Link> links) {
+        List<BitSet> neighbours =
+                IntStream.range(0, devices).mapToObj(_ -> new BitSet()).toList();
+        for (Link link : links) {
+            int device = Math.min(link.a(), link.b());
+            int other = Math.max(link.a(), link.b());
+            if (link.kind().isNvLinkClass() && device < devices) {
+                neighbours.get(device).set(other);
+            }
+        }
+        for (int a = 0; a < devices; a++) {
+            for (int b = a + 1; b < devices; b++) {
+                BitSet switches = neighbours.get(b).get(devices, Integer.MAX_VALUE);
+                boolean joined = neighbours.get(a).get(b)
+                        || neighbours.get(a).get(devices, Integer.MAX_VALUE).intersects(switches);
+                if (!joined && !contains(a, b)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /** Returns the devices, each with the attribute of {@link NoPeerAccess}. */

@@ -10,6 +10,9 @@ import java.util.Set;
 
 /** The speeds of one reading: what was stated, else what the GPU's model tells, else what is assumed. Used once. */
 public final class SpeedChoice {
+    /** The end of an assumption on speeds. */
+    public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
+
     private final StatedSpeeds stated;
     private final Optional<GpuProduct> product;
     private final Set<String> assumed = new LinkedHashSet<>();
@@ -85,7 +88,7 @@ public final class SpeedChoice {
         if (stated.socketGbs() > 0) {
             return stated.socketGbs();
         }
-        assumed.add(number(LinkSpeeds.SOCKET_GBS) + " GB/s between CPU sockets");
+        assumed.add(number(LinkSpeeds.SOCKET_GBS) + BETWEEN_SOCKETS);
         return LinkSpeeds.SOCKET_GBS;
     }
 
@@ -98,7 +101,7 @@ public final class SpeedChoice {
         if (stated.socketGbs() > 0) {
             return stated.socketGbs();
         }
-        assumed.add(number(usual) + " GB/s between CPU sockets, as NCCL counts for this CPU");
+        assumed.add(number(usual) + BETWEEN_SOCKETS + ", as NCCL counts for this CPU");
         return usual;
     }
 
