@@ -113,7 +113,8 @@ class PtxTest {
         checkRegisters(List.of(
                 new Kernel.Program(ReduceOp.SUM, Element.F32),
                 new Kernel.Program(ReduceOp.SUM, Element.BF16),
-                new Kernel.Program(ReduceOp.MAX, Element.F16)));
+                new Kernel.Program(ReduceOp.MAX, Element.F16),
+                new Kernel.Program(ReduceOp.MAX, Element.U8)));
         assertThat(registers().keySet())
                 .containsExactlyInAnyOrderElementsOf(
                         programs().stream().map(Kernel::name).toList());
