@@ -7,6 +7,7 @@ import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
+import dev.banyan.topology.internal.speed.SpeedChoice;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -49,7 +50,7 @@ final class MachineAssembly {
     }
 
     private double socketGbs() {
-        assumed.add("10 GB/s between CPU sockets");
+        assumed.add("10" + SpeedChoice.BETWEEN_SOCKETS);
         return LinkSpeeds.SOCKET_GBS;
     }
 

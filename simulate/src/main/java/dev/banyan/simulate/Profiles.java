@@ -90,6 +90,11 @@ public final class Profiles {
         return get(nameFor(machine));
     }
 
+    /** Returns whether a profile is the one of {@link #of}. */
+    public static boolean isOf(Machine machine, Profile profile) {
+        return profile.name().equals(nameFor(machine));
+    }
+
     /**
      * Returns whether the constants of {@link #of} were measured on such GPUs and links, rather than on the nearest
      * ones: those of NVSwitches on no GPUs that are linked directly, and none on GPUs of an architecture between. It is
@@ -113,7 +118,7 @@ public final class Profiles {
     /** Names a profile, and on what it was measured where a machine has it as the nearest one. */
     public static String described(Machine machine, Profile profile) {
         return "profile " + profile.name()
-                + (profile.name().equals(nameFor(machine))
+                + (isOf(machine, profile)
                         ? difference(machine)
                                 .map(of -> " (of " + of + ", the nearest)")
                                 .orElse("")

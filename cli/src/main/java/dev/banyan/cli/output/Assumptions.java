@@ -2,21 +2,18 @@ package dev.banyan.cli.output;
 
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Prints assumed speeds of links. */
+/** Prints what a description leaves open and was assumed of links. */
 public final class Assumptions {
-    /** The options that replace assumptions, by words of these. */
-    private static final Map<String, List<String>> OPTIONS = new TreeMap<>(Map.of(
-            "one way per",
-            List.of("--gpu", "--nvlink-gbs"),
-            "PCIe gen",
-            List.of("--gpu", "--pcie-gen"),
-            SpeedChoice.BETWEEN_SOCKETS,
-            List.of("--socket-gbs")));
+    /** Words of assumptions on speeds, and the options that replace these. */
+    private static final List<Replaced> REPLACED = List.of(
+            new Replaced(SpeedChoice.BETWEEN_SOCKETS, List.of("--socket-gbs")),
+            new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen")),
+            new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")));
+
+    private record Replaced(String words, List<String> options) {}
 
     private Assumptions() {}
 
@@ -25,9 +22,9 @@ public final class Assumptions {
         if (assumed.isEmpty()) {
             return Optional.empty();
         }
-        String options = OPTIONS.entrySet().stream()
-                .filter(entry -> assumed.stream().anyMatch(phrase -> phrase.contains(entry.getKey())))
-                .flatMap(entry -> entry.getValue().stream())
+        String options = REPLACED.stream()
+                .filter(one -> assumed.stream().anyMatch(phrase -> phrase.contains(one.words())))
+                .flatMap(one -> one.options().stream())
                 .distinct()
                 .collect(Collectors.joining(" or "));
         return Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))

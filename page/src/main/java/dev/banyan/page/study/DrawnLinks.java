@@ -5,7 +5,6 @@ import dev.banyan.page.drawing.Point;
 import dev.banyan.page.model.MachineModel;
 import dev.banyan.page.model.MachineModel.LinkModel;
 import dev.banyan.page.model.MachineModel.NodeModel;
-import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -47,8 +46,12 @@ final class DrawnLinks {
         findPaths();
     }
 
-    /** The model of the machine. */
-    MachineModel model() {
+    /**
+     * The model of the machine.
+     *
+     * @param assumed the assumptions to show
+     */
+    MachineModel model(List<String> assumed) {
         return new MachineModel(
                 machine.name(),
                 machine.size(),
@@ -56,7 +59,7 @@ final class DrawnLinks {
                 MachineDrawing.HEIGHT,
                 nodes(),
                 List.copyOf(links),
-                ChosenMachine.whole(machine, null).assumed(),
+                assumed,
                 List.copyOf(usual.values()));
     }
 

@@ -142,7 +142,7 @@ public final class PageStudy {
         }
         return new PageModel(
                 version,
-                links.model(),
+                links.model(chosen.assumed()),
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),

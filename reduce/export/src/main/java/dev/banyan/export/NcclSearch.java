@@ -27,7 +27,7 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs) {
 
     /** Returns whether rings cross from one socket to another, where NCCL's count may be far off. */
     public static boolean matters(Network network) {
-        return IntStream.range(0, network.arcs()).anyMatch(arc -> network.kind(arc) == Link.Kind.SOCKET);
+        return network.has(Link.Kind.SOCKET);
     }
 
     /**

@@ -225,6 +225,11 @@ public final class Network {
         return kind[arc];
     }
 
+    /** Returns whether some arc is of a technology. O(arcs). */
+    public boolean has(Link.Kind technology) {
+        return Arrays.asList(kind).contains(technology);
+    }
+
     /** The arc from one node to another, or -1. O(log of the arcs that leave it). */
     public int arc(int a, int b) {
         int found = Arrays.binarySearch(to, firstOut[a], firstOut[a + 1], b);

@@ -71,6 +71,12 @@ public record ChosenMachine(
         return Network.ofDescribedLinks(whole, devices(), relays);
     }
 
+    /** The links that some bound counts: those of {@link #network}, and those that it leaves out. */
+    Network countedLinks(int... relays) {
+        Network network = network(relays);
+        return network.leavesOutLinks() ? describedLinks(relays) : network;
+    }
+
     /** All links between the wanted devices, of whatever technology, and a path between any two. */
     public Network allLinks() {
         return Network.ofAllLinks(whole, devices());
@@ -81,9 +87,8 @@ public record ChosenMachine(
         if (machine.size() < 2) {
             return machine.assumed();
         }
-        Network used = network();
-        boolean overPcie = IntStream.range(0, used.arcs()).anyMatch(arc -> used.kind(arc) == Link.Kind.PCIE);
-        boolean acrossSockets = joinsSockets(used.leavesOutLinks() ? describedLinks() : used);
+        boolean overPcie = network().has(Link.Kind.PCIE);
+        boolean acrossSockets = joinsSockets(countedLinks());
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
                 .filter(phrase -> acrossSockets || !phrase.contains(SpeedChoice.BETWEEN_SOCKETS))

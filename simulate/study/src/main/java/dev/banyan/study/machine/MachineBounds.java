@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -98,15 +97,12 @@ public record MachineBounds(
                         .toList(),
                 chosen.assumed(),
                 Stream.concat(
-                                Stream.of(countsPcie(network, chosen) ? PcieRates.sentence(chosen.machine()) : "")
+                                Stream.of(
+                                                chosen.countedLinks(relays).has(Link.Kind.PCIE)
+                                                        ? PcieRates.sentence(chosen.machine())
+                                                        : "")
                                         .filter(sentence -> !sentence.isEmpty()),
                                 LinkRemarks.of(chosen.machine()).stream())
                         .collect(Collectors.joining(". ")));
-    }
-
-    /** Returns whether some bound is one of PCIe links. */
-    private static boolean countsPcie(Network network, ChosenMachine chosen) {
-        Network all = network.leavesOutLinks() ? chosen.describedLinks() : network;
-        return IntStream.range(0, all.arcs()).anyMatch(arc -> all.kind(arc) == Link.Kind.PCIE);
     }
 }

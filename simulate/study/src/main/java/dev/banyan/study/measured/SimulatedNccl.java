@@ -34,7 +34,7 @@ public final class SimulatedNccl {
     public SimulatedNccl(Machine machine, Profile profile) {
         this.profile = profile;
         transport = transport(machine);
-        whyNoRange = Profiles.of(machine).name().equals(profile.name())
+        whyNoRange = Profiles.isOf(machine, profile)
                 ? Profiles.difference(machine)
                         .map(of -> "these constants are of " + of)
                         .orElse("")

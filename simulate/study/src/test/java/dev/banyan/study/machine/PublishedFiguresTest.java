@@ -9,6 +9,7 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.io.IOException;
@@ -114,7 +115,9 @@ class PublishedFiguresTest {
     @Test
     void filesThatLeaveNvLinksToNcclSaySo() {
         assertThat(machine("xml/aws_p5_2026_authored.xml").assumed())
-                .contains("no NVLinks, as the file lists none (NCCL completes files that people wrote)");
+                .containsExactly(
+                        "no NVLinks, as the file lists none (NCCL completes files that people wrote)",
+                        RefusedPairs.GRANTED);
         assertThat(machine("xml/oracle-quickstart_H100-topology.xml").assumed())
                 .noneMatch(phrase -> phrase.contains("NVLinks"));
     }

@@ -1,12 +1,14 @@
 package dev.banyan.topology.internal.nccl;
 
 import dev.banyan.config.internal.Quote;
+import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.pcie.CpuNodes;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.SpeedChoice;
@@ -368,15 +370,18 @@ final class NcclXmlReader {
         }
         String name = root.text("name");
         String called = name.isEmpty() ? MachineFormat.machineName(source) : name;
-        RefusedPairs refused = refused(n, links);
+        Machine described = new Machine(called, built, allHubs, links, cards, warnings.list(), List.of());
+        RefusedPairs refused = refused(Routes.of(described));
         return new Machine(
                 called, refused.mark(built), allHubs, refused.usable(links), cards, warnings.list(), choice.assumed());
     }
 
     /** The file does not say which pairs have peer access: the user does, or the models. */
-    private RefusedPairs refused(int n, List<Link> links) {
+    private RefusedPairs refused(Routes routes) {
+        int n = devices.size();
         RefusedPairs refused = new RefusedPairs(n);
         boolean byModel = false;
+        boolean granted = false;
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
                 boolean model = stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL
@@ -386,12 +391,15 @@ final class NcclXmlReader {
                     refused.add(a, b);
                 }
                 byModel |= model;
+                granted |= !model
+                        && stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL
+                        && routes.between(a, b).kind() != Connection.Kind.NVLINK;
             }
         }
         if (byModel) {
             choice.assume(RefusedPairs.BY_MODEL);
         }
-        if (stated.peerAccess() == StatedSpeeds.PeerAccess.BY_MODEL && refused.leavesPcie(links)) {
+        if (granted) {
             choice.assume(RefusedPairs.GRANTED);
         }
         return refused;

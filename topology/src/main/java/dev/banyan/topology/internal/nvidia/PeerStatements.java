@@ -29,6 +29,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         int n = names.size();
         RefusedPairs refused = new RefusedPairs(n);
         boolean byModel = false;
+        boolean granted = false;
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
                 String one = names.get(a);
@@ -45,6 +46,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
                 } else {
                     no = stated == PeerAccess.NO || (stated == PeerAccess.BY_MODEL && model);
                     byModel |= no && stated == PeerAccess.BY_MODEL;
+                    granted |= !no && !nvlink && stated == PeerAccess.BY_MODEL;
                 }
                 if (no) {
                     refused.add(a, b);
@@ -53,6 +55,9 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         }
         if (byModel) {
             speeds.whole().assume(RefusedPairs.BY_MODEL);
+        }
+        if (granted) {
+            speeds.whole().assume(RefusedPairs.GRANTED);
         }
         List<String> split = IntStream.range(0, n)
                 .filter(listed::isPartitioned)
@@ -72,12 +77,6 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
             }
         }
         return refused;
-    }
-
-    /** Returns whether the models alone decide, since neither a table nor the user says which GPUs have peer access. */
-    boolean areOpen() {
-        return stated == PeerAccess.BY_MODEL
-                && tables.stream().noneMatch(peers -> peers.isOfAccess() || peers.isOfPcie());
     }
 
     private static boolean refusesByModel(SpeedChoice speeds) {

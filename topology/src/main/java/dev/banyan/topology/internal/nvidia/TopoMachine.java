@@ -119,9 +119,6 @@ final class TopoMachine {
         Machine machine = new Machine(name, devices, hubs, links, nics, warnings, speeds.assumed());
         warnings.addAll(contradictions(machine));
         RefusedPairs refused = peers.refused(devices.stream().map(Device::name).toList(), table, speeds, warnings);
-        if (peers.areOpen() && refused.leavesPcie(links)) {
-            speeds.whole().assume(RefusedPairs.GRANTED);
-        }
         return new Machine(name, refused.mark(devices), hubs, refused.usable(links), nics, warnings, speeds.assumed());
     }
 

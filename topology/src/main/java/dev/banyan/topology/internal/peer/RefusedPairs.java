@@ -39,30 +39,6 @@ public final class RefusedPairs {
         return refused.get(a * devices + b);
     }
 
-    /** Returns whether some two devices that are not refused have no NVLink between them, nor a switch of NVLinks. */
-    public boolean leavesPcie(List<Link> links) {
-        List<BitSet> neighbours =
-                IntStream.range(0, devices).mapToObj(_ -> new BitSet()).toList();
-        for (Link link : links) {
-            int device = Math.min(link.a(), link.b());
-            int other = Math.max(link.a(), link.b());
-            if (link.kind().isNvLinkClass() && device < devices) {
-                neighbours.get(device).set(other);
-            }
-        }
-        for (int a = 0; a < devices; a++) {
-            for (int b = a + 1; b < devices; b++) {
-                BitSet switches = neighbours.get(b).get(devices, Integer.MAX_VALUE);
-                boolean joined = neighbours.get(a).get(b)
-                        || neighbours.get(a).get(devices, Integer.MAX_VALUE).intersects(switches);
-                if (!joined && !contains(a, b)) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
     /** Returns the devices, each with the attribute of {@link NoPeerAccess}. */
     public List<Device> mark(List<Device> all) {
         List<Device> marked = new ArrayList<>();

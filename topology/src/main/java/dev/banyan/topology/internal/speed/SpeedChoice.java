@@ -10,7 +10,11 @@ import java.util.Set;
 
 /** The speeds of one reading: what was stated, else what the GPU's model tells, else what is assumed. Used once. */
 public final class SpeedChoice {
-    /** The end of an assumption on speeds. */
+    /** Words of an assumption on NVLinks or xGMI. */
+    public static final String PER_LINK = " GB/s one way per ";
+    /** Words of an assumption on PCIe. */
+    public static final String PCIE_GENERATION = "PCIe gen";
+    /** Words of an assumption on CPUs. */
     public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
 
     private final StatedSpeeds stated;
@@ -41,7 +45,7 @@ public final class SpeedChoice {
         if (product.isPresent()) {
             return product.get().linkGbs();
         }
-        assumed.add(number(usual) + " GB/s one way per " + what);
+        assumed.add(number(usual) + PER_LINK + what);
         return usual;
     }
 
@@ -59,7 +63,7 @@ public final class SpeedChoice {
             return StatedSpeeds.pcieLaneGbs(known);
         }
         double lane = StatedSpeeds.pcieLaneGbs(3);
-        assumed.add("PCIe gen3, " + number(LinkSpeeds.PCIE_LANES * lane) + " GB/s one way for a full slot");
+        assumed.add(PCIE_GENERATION + "3, " + number(LinkSpeeds.PCIE_LANES * lane) + " GB/s one way for a full slot");
         return lane;
     }
 
@@ -73,7 +77,7 @@ public final class SpeedChoice {
             return pcieLaneGbs();
         }
         double lane = StatedSpeeds.pcieLaneGbs(generation);
-        assumed.add("PCIe gen" + generation + ", " + number(LinkSpeeds.PCIE_LANES * lane)
+        assumed.add(PCIE_GENERATION + generation + ", " + number(LinkSpeeds.PCIE_LANES * lane)
                 + " GB/s one way for a full slot, as GPUs with these NVLinks have");
         return lane;
     }
