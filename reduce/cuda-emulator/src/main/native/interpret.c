@@ -130,13 +130,18 @@ static int is_contiguous(Warp *warp, const Instruction *in, unsigned bytes) {
     return !off;
 }
 
-/* Returns whether all lanes access the same shared memory. */
+#define ARE_EQUAL(T, place) \
+    ({ \
+        const T *values = PLACE(T, place); \
+        T off = 0; \
+        for (int l = 1; l < LANES; l++) off |= values[l] ^ values[0]; \
+        !off; \
+    })
+
+/* Returns whether all lanes access the same memory. */
 static int is_uniform(Warp *warp, const Instruction *in) {
-    if (warp->mask != UINT32_MAX || in->space != SHARED || !in->narrow) return 0;
-    const uint32_t *base = PLACE(uint32_t, in->from[0]);
-    uint32_t off = 0;
-    for (int l = 1; l < LANES; l++) off |= base[l] ^ base[0];
-    return !off;
+    if (warp->mask != UINT32_MAX) return 0;
+    return in->space == SHARED && in->narrow ? ARE_EQUAL(uint32_t, in->from[0]) : ARE_EQUAL(uint64_t, in->from[0]);
 }
 
 static uint64_t read_bytes(const unsigned char *from, unsigned bytes, int is_strong) {
@@ -180,6 +185,15 @@ static uint64_t register_value(Warp *warp, int place, unsigned bytes, int lane) 
 
 static void set_register(Warp *warp, int place, unsigned bytes, int lane, uint64_t value) {
     write_bytes(warp->registers + place + bytes * (unsigned)lane, bytes, value, 0);
+}
+
+/* Gives a register one value in all lanes. */
+static void fill_register(Warp *warp, int place, unsigned bytes, uint64_t value) {
+    for (int l = 0; l < LANES; l++) {
+        if (bytes == 8) PLACE(uint64_t, place)[l] = value;
+        else if (bytes == 4) PLACE(uint32_t, place)[l] = (uint32_t)value;
+        else set_register(warp, place, bytes, l, value);
+    }
 }
 
 /* A loop that polls gives its turn to others, which it may be waiting for. */
@@ -390,6 +404,10 @@ void load_parameter(Warp *warp, const Instruction *in) {
         uint64_t value = 0;
         memcpy(&value, warp->run->launch->parameters + in->offset + in->bytes * v, in->bytes);
         value = extended(value, in->bytes, in->is_signed);
+        if (warp->mask == UINT32_MAX) {
+            fill_register(warp, in->to[v], in->register_bytes, value);
+            continue;
+        }
         EACH_LANE(l) set_register(warp, in->to[v], in->register_bytes, l, value);
     }
 }
@@ -477,9 +495,31 @@ void end_thread(Warp *warp, const Instruction *in) {
 
 void trap(Warp *warp, const Instruction *in) { fault(warp, in, LAUNCH_FAILED, __builtin_ctz(warp->mask), "a trap"); }
 
+/* Lets the lanes of a full warp arrive at one barrier, if they do, as one by one below. Returns whether they have. */
+static int arrive_together(Warp *warp, const Instruction *in, int waits) {
+    if (warp->run->threads || warp->mask != UINT32_MAX || !ARE_EQUAL(uint32_t, in->from[0])) return 0;
+    if (in->vector > 1 && !ARE_EQUAL(uint32_t, in->from[1])) return 0;
+    uint32_t number = *PLACE(uint32_t, in->from[0]), expected = in->vector > 1 ? *PLACE(uint32_t, in->from[1]) : 0;
+    if (number >= BARRIERS || expected % LANES || expected > (uint32_t)warp->block->warp_count * LANES) return 0;
+    Barrier *barrier = &warp->block->barriers[number];
+    if (barrier->arrived % LANES) return 0;
+    if (barrier->arrived && (barrier->expected != (int)expected || barrier->reduces != in->reduction)) return 0;
+    barrier->reduces = in->reduction;
+    barrier->holding += in->reduction ? __builtin_popcount(warp->predicates[in->from[2]]) : 0;
+    barrier->arrived += LANES;
+    barrier->expected = (int)expected;
+    if (waits) {
+        warp->waiting = UINT32_MAX;
+        memset(warp->barrier, (int)number, sizeof warp->barrier);
+    }
+    open_barrier(warp->block, (int)number);
+    return 1;
+}
+
 /* Each lane arrives with its own barrier and count. */
 static void arrive(Warp *warp, const Instruction *in, int waits) {
     split_group(warp);
+    if (arrive_together(warp, in, waits)) return;
     EACH_LANE(l) {
         uint32_t number = PLACE(uint32_t, in->from[0])[l];
         uint32_t expected = in->vector > 1 ? PLACE(uint32_t, in->from[1])[l] : 0;
@@ -517,6 +557,11 @@ void barrier_reduce(Warp *warp, const Instruction *in) { arrive(warp, in, 1); }
 
 /* Lanes wait until all that the mask names are here; those that have ended are not waited for. */
 void warp_barrier(Warp *warp, const Instruction *in) {
+    if (warp->mask == UINT32_MAX && !warp->run->threads) {
+        uint32_t named = UINT32_MAX;
+        for (int l = 0; l < LANES; l++) named &= PLACE(uint32_t, in->from[0])[l];
+        if (named == UINT32_MAX) return;
+    }
     split_group(warp);
     int here = (int)(in - warp->run->kernel->code);
     EACH_LANE(l) {
@@ -680,9 +725,12 @@ static void begin_warp(Warp *warp) {
     }
     for (int p = 0; p < kernel->preset_count; p++) {
         const Preset *preset = &kernel->presets[p];
+        if (preset->special < 0) {
+            fill_register(warp, preset->place, (unsigned)preset->bytes, preset->value);
+            continue;
+        }
         for (int l = 0; l < LANES; l++) {
-            uint64_t value = preset->special < 0 ? preset->value : special(warp, preset->special, l);
-            set_register(warp, preset->place, (unsigned)preset->bytes, l, value);
+            set_register(warp, preset->place, (unsigned)preset->bytes, l, special(warp, preset->special, l));
         }
     }
 }

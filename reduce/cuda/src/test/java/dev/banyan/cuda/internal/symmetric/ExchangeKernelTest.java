@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * NVIDIA's compilers take the kernels. None spills registers, but a few for reproducible sums of more than 14
+ * NVIDIA's compilers take the kernels. None spills registers, but a few for reproducible sums of 14 to 16
  * ranks.
  */
 class ExchangeKernelTest {
@@ -101,7 +101,7 @@ class ExchangeKernelTest {
     private static void check(Map<String, PtxCompiler.Compiled> compiled) {
         assertThat(compiled).isNotEmpty();
         compiled.forEach((name, one) -> {
-            assertThat(one.spilled()).as(name).isLessThanOrEqualTo(name.matches(".*_1[56]") ? 64 : 0);
+            assertThat(one.spilled()).as(name).isLessThanOrEqualTo(name.matches(".*_1[4-6]") ? 64 : 0);
             assertThat(one.registers()).as(name).isLessThanOrEqualTo(128);
         });
     }
