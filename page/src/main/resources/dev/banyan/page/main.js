@@ -12,7 +12,6 @@ import { commandOf, machine, model, whole } from "./model.js";
 
 startTheme();
 const packing = whole.ways[0];
-byId("name").textContent = machine.name;
 byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
   (model.inSwitch ? `${gbs(model.inSwitch.bound)} (${model.inSwitch.counted}) or ` : "") +

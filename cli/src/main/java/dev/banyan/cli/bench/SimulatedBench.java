@@ -257,10 +257,9 @@ final class SimulatedBench {
     private List<String> conclusions(Sweep sweep, List<Row> rows) {
         Summary summary = new Summary(rows);
         List<String> lines = summary.comparison("predicted time (us) out of place");
-        List<String> choices = summary.choices();
-        lines.addAll(choices);
+        lines.addAll(summary.choices());
         Collective collective = sweep.call().collective();
-        if (!choices.isEmpty()
+        if (rows.stream().anyMatch(row -> row.algorithm().algorithm() == AlgorithmChoice.AUTO)
                 && predictions(AlgorithmConfig.of(AlgorithmChoice.AUTO)).isTuned(collective)) {
             lines.add("# auto follows a section of " + Config.load().get(Config.TUNING));
         }

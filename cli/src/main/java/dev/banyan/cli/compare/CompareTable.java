@@ -79,7 +79,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         }
         lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
-                + " constants"
+            + " constants; what stores or copies fill of a link, and the rate of a kernel's block, keep it below algbw"
                 + (inSwitch.map(Row::predictedGBs).isPresent()
                         ? "; kernels let the switch add up for packing and star, so that the rows of their trees have"
                                 + " no prediction here"
@@ -130,8 +130,8 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                         : "; without relays " + Numbers.gbs(comparison.boundWithoutRelaysGBs())));
         comparison
                 .beyond()
-                .forEach(limit -> lines.add("# bound (" + limit.counted() + "): "
-                        + TerminalText.of(limit.certificate().sentence())));
+                .forEach(limit ->
+                        lines.add("# " + TerminalText.of(limit.isOverAllLinks() ? limit.sentence() : limit.reason())));
         Assumptions.line(comparison.assumed()).ifPresent(line -> lines.add("# " + line));
         comparison.remarks().forEach(remark -> lines.add("# " + TerminalText.of(remark)));
         if (comparison.hint() != null) {

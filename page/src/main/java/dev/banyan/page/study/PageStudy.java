@@ -142,7 +142,7 @@ public final class PageStudy {
         }
         return new PageModel(
                 version,
-                links.model(chosen.assumed()),
+                links.model(chosen.assumedOfAllLinks()),
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),

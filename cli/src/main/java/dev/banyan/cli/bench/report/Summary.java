@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -75,7 +76,10 @@ public final class Summary {
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         lines.addAll(0, headings(Numbers.format("# %10s", "size")));
-        lines.addFirst("# " + times + (marked ? "; * is the least where no ranges overlap" : openRanges()));
+        lines.addFirst("# " + times + (marked ? "; * is the least where no ranges overlap" : ""));
+        if (!marked) {
+            lines.add("# " + openRanges());
+        }
         return lines;
     }
 
@@ -89,11 +93,10 @@ public final class Summary {
                 .collect(Collectors.joining(", "));
         boolean isAlwaysOpen = bySize.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
         boolean areAllOpen = bySize.stream().flatMap(List::stream).allMatch(Summary::isOpen);
-        return (isAlwaysOpen
-                        ? "; no range is known" + (areAllOpen ? "" : " of " + open)
-                        : "; at every size the ranges of the fastest overlap"
-                                + (open.isEmpty() ? "" : " or are not known"))
-                + ", which leaves open which is fastest";
+        String reason = isAlwaysOpen
+                ? "no range is known" + (areAllOpen ? "" : " of " + open)
+                : "the ranges of the fastest overlap" + (open.isEmpty() ? "" : " or are not known");
+        return "no size has a certain winner: " + reason;
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */
@@ -159,25 +162,36 @@ public final class Summary {
         return most(row) < least(than);
     }
 
-    /** Returns what {@code auto} takes, by size, as {@code -a} takes it; nothing where it was not predicted. */
+    /**
+     * Returns what {@code auto} takes, by size, as {@code -a} takes it, and which of its protocols the model of NCCL
+     * does; nothing of those that were not predicted.
+     */
     public List<String> choices() {
+        List<String> choices = new ArrayList<>();
+        choices.addAll(choices(AlgorithmChoice.AUTO, Summary::rounded));
+        if (choices.stream().anyMatch(choice -> choice.contains("@"))) {
+            choices.add("# (after @: the length of the longest chunk)");
+        }
+        choices.addAll(choices(AlgorithmChoice.NCCL, chosen -> chosen.substring(chosen.indexOf('/') + 1)));
+        return choices;
+    }
+
+    private List<String> choices(AlgorithmChoice of, UnaryOperator<String> name) {
         List<String> choices = new ArrayList<>();
         String last = null;
         for (List<Row> rows : bySize) {
             for (Row row : rows) {
                 String chosen = row.outOfPlace().choice();
-                if (row.algorithm().algorithm() != AlgorithmChoice.AUTO || chosen == null) {
+                if (row.algorithm().algorithm() != of || chosen == null) {
                     continue;
                 }
-                String choice = rounded(chosen);
+                String choice = name.apply(chosen);
                 if (!choice.equals(last)) {
-                    choices.add("# auto takes " + choice + (bySize.size() == 1 ? "" : " from " + size(row)));
+                    choices.add(
+                            "# " + of.label() + " takes " + choice + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;
                 }
             }
-        }
-        if (choices.stream().anyMatch(choice -> choice.contains("@"))) {
-            choices.add("# (after @: the length of the longest chunk)");
         }
         return choices;
     }

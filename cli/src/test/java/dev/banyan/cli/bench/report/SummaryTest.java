@@ -124,20 +124,20 @@ class SummaryTest {
                 predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
                 predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
         assertThat(summary.table("predicted time (us)"))
-                .startsWith("# predicted time (us); at every size the ranges of the fastest overlap, which leaves open"
-                        + " which is fastest");
+                .startsWith("# predicted time (us)")
+                .endsWith("# no size has a certain winner: the ranges of the fastest overlap");
         assertThat(summary.shareOf(0.8192, ""))
                 .anyMatch(line -> line.endsWith("auto   50% (17% to 63%)"))
                 .anyMatch(line -> line.endsWith("nccl   20% (19% to 21%)"));
         Summary open = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 1024, 10, null), predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
-        assertThat(open.table("predicted time (us)").getFirst())
-                .isEqualTo("# predicted time (us); no range is known, which leaves open which is fastest");
+        assertThat(open.table("predicted time (us)").getLast())
+                .isEqualTo("# no size has a certain winner: no range is known");
         Summary partly = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 12)),
                 predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
-        assertThat(partly.table("predicted time (us)").getFirst())
-                .isEqualTo("# predicted time (us); no range is known of nccl, which leaves open which is fastest");
+        assertThat(partly.table("predicted time (us)").getLast())
+                .isEqualTo("# no size has a certain winner: no range is known of nccl");
     }
 
     @Test
@@ -157,9 +157,25 @@ class SummaryTest {
                         "# (after @: the length of the longest chunk)");
     }
 
+    @Test
+    void eachProtocolOfNcclHasALine() {
+        assertThat(new Summary(List.of(
+                                chosen(AlgorithmChoice.NCCL, 256, "nccl/LL"),
+                                chosen(AlgorithmChoice.NCCL, 1024, "nccl/NVLS"),
+                                chosen(AlgorithmChoice.AUTO, 256, "star"),
+                                chosen(AlgorithmChoice.AUTO, 1024, "star")))
+                        .choices())
+                .containsExactly(
+                        "# auto takes star from 1 KiB", "# nccl takes LL from 1 KiB", "# nccl takes NVLS from 4 KiB");
+    }
+
     private static Row chosen(long count, String choice) {
+        return chosen(AlgorithmChoice.AUTO, count, choice);
+    }
+
+    private static Row chosen(AlgorithmChoice algorithm, long count, String choice) {
         Measurement predicted = Measurement.predicted(CALL, count, new PredictedCall(count, choice, null));
-        return new Row(AlgorithmConfig.of(AlgorithmChoice.AUTO), CALL, count, predicted, predicted, null);
+        return new Row(AlgorithmConfig.of(algorithm), CALL, count, predicted, predicted, null);
     }
 
     private static Row predicted(AlgorithmChoice algorithm, long count, double us, @Nullable TimeRange range) {

@@ -21,7 +21,6 @@ import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -70,7 +69,7 @@ public record Comparison(
     /**
      * One way to carry it; without figures where it refuses the machine.
      *
-     * @param ratio rate over bound, where a switch adds up for kernels over the bound with reduction in switches;
+     * @param ratio rate over bound, where a switch adds up over the bound with reduction in switches;
      *     absent where it goes over links that the bound leaves out, faster than those that it is about
      * @param predictedGBs algbw of 1 GiB out of place as {@code banyan predict} has it, where it has one
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
@@ -218,10 +217,13 @@ public record Comparison(
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.linkRateGbs();
             boolean goesAround = nccl.goesAroundRings();
+            Optional<Limit> higher = rate <= bound.doubleValue()
+                    ? Optional.empty()
+                    : beyond.stream().filter(limit -> limit.algbwGBs() >= rate).findFirst();
             return new Row(
                     name,
                     rate,
-                    rate > bound.doubleValue() ? null : (Double) (rate / bound.doubleValue()),
+                    rate / higher.map(Limit::algbwGBs).orElse(bound.doubleValue()),
                     PredictedRates.gbs(nccl),
                     goesAround ? chosen.machine().size() - 1 : null,
                     // Each ring goes both ways around.
@@ -229,25 +231,12 @@ public record Comparison(
                     null,
                     null,
                     null,
-                    nccl.remark(Collective.ALL_REDUCE) + shareBeyond(rate, bound, beyond));
+                    nccl.remark(Collective.ALL_REDUCE)
+                            + higher.map(limit -> "; its ratio is to the bound (" + limit.counted() + ")")
+                                    .orElse(""));
         } catch (IllegalArgumentException e) {
             return new Row(name, null, null, null, null, null, null, e.getMessage(), null, null);
         }
-    }
-
-    /** Returns the share of the least limit that NCCL's links do not exceed, if they exceed the bound. */
-    private static String shareBeyond(double rate, BigFraction bound, List<Limit> beyond) {
-        return rate <= bound.doubleValue()
-                ? ""
-                : beyond.stream()
-                        .filter(limit -> limit.algbwGBs() >= rate)
-                        .findFirst()
-                        .map(limit -> String.format(
-                                Locale.ROOT,
-                                "; its links can carry %.0f%% of the bound (%s)",
-                                100 * rate / limit.algbwGBs(),
-                                limit.counted()))
-                        .orElse("");
     }
 
     /** The name, with a number after it where a row before has it. */

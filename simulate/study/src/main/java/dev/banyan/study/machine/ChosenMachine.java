@@ -5,6 +5,7 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.SpeedChoice;
+import dev.banyan.trees.bound.AllReduceBound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,13 +83,26 @@ public record ChosenMachine(
         return Network.ofAllLinks(whole, devices());
     }
 
-    /** Returns the assumptions of the description on which bounds and rates between the wanted devices can rest. */
+    /**
+     * Returns the assumptions of the description on which rates between the wanted devices can rest, and bounds over
+     * the links that these use.
+     */
     public List<String> assumed() {
         if (machine.size() < 2) {
             return machine.assumed();
         }
+        // One switch takes all that the devices exchange.
+        return assumed(AllReduceBound.isOneSwitch(network()) ? network() : countedLinks());
+    }
+
+    /** Returns the assumptions on which rates and bounds over all links can rest. */
+    public List<String> assumedOfAllLinks() {
+        return machine.size() < 2 ? machine.assumed() : assumed(countedLinks());
+    }
+
+    private List<String> assumed(Network counted) {
         boolean overPcie = network().has(Link.Kind.PCIE);
-        boolean acrossSockets = joinsSockets(countedLinks());
+        boolean acrossSockets = joinsSockets(counted);
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
                 .filter(phrase -> acrossSockets || !phrase.contains(SpeedChoice.BETWEEN_SOCKETS))

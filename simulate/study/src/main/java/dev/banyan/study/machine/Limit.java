@@ -1,5 +1,6 @@
 package dev.banyan.study.machine;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
@@ -24,6 +25,8 @@ import java.util.stream.IntStream;
  * @param certificate why
  */
 public record Limit(String counted, double algbwGBs, double busbwGBs, String bound, CertificateReport certificate) {
+    private static final String ALL_LINKS = "all links";
+
     /** The bound of a collective over exactly the links of a network, switches that only forward. */
     public static Bound bound(Collective collective, Network network, int root) {
         return switch (collective) {
@@ -49,7 +52,7 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
 
     private static String counted(Network network, boolean canReduce, boolean reduces) {
         boolean xgmi = IntStream.range(0, network.arcs()).anyMatch(arc -> network.kind(arc) == Link.Kind.XGMI);
-        String links = !network.leavesOutLinks() ? "all links" : xgmi ? "xGMI" : "NVLink";
+        String links = !network.leavesOutLinks() ? ALL_LINKS : xgmi ? "xGMI" : "NVLink";
         return canReduce ? links + (reduces ? ", with" : ", no") + " reduction in switches" : links;
     }
 
@@ -105,8 +108,20 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
                 CertificateReport.of(bound, network, collective));
     }
 
-    /** One line for people. */
+    /** Returns whether it counts all links, and not only those of the fastest technology. */
+    @JsonIgnore
+    public boolean isOverAllLinks() {
+        return counted.startsWith(ALL_LINKS);
+    }
+
+    /** One line for people, with the reason. */
+    public String reason() {
+        return "bound (" + counted + "): " + certificate.sentence();
+    }
+
+    /** One line for people, without the reason, which {@code banyan bound} has. */
     public String sentence() {
-        return "bound (" + counted + "): " + Numbers.gbs(algbwGBs) + " algbw, " + Numbers.gbs(busbwGBs) + " busbw";
+        return "bound (" + counted + "): " + Numbers.gbs(algbwGBs) + " algbw, " + Numbers.gbs(busbwGBs)
+                + " busbw (banyan bound: why)";
     }
 }

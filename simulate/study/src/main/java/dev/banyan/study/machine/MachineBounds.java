@@ -95,7 +95,7 @@ public record MachineBounds(
                         .toList(),
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
-                chosen.assumed(),
+                chosen.assumedOfAllLinks(),
                 Stream.concat(
                                 Stream.of(
                                                 chosen.countedLinks(relays).has(Link.Kind.PCIE)

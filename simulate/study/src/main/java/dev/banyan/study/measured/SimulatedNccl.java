@@ -138,14 +138,20 @@ public final class SimulatedNccl {
 
     /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */
     public boolean goesAroundRings() {
-        return time(Collective.ALL_REDUCE, GIB).protocol() != Protocol.NVLS;
+        return goesAroundRings(Collective.ALL_REDUCE);
+    }
+
+    private boolean goesAroundRings(Collective collective) {
+        return time(collective, GIB).protocol() != Protocol.NVLS;
     }
 
     /** Returns how its times of a collective come about and how far they can be trusted, in words. */
     public String remark(Collective collective) {
         boolean mayFindOthers =
                 transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
-        return "nccl: simulated rings and protocols of NCCL, profile " + profile.name() + ", a process for each GPU; "
+        return "nccl: simulated rings and protocols of NCCL"
+                + (goesAroundRings(collective) ? "" : " and its sums in the switch (NVLS)")
+                + ", profile " + profile.name() + ", a process for each GPU; "
                 + NcclErrors.sentence(profile, collective)
                 + (whyNoRange.isEmpty() ? "" : "; " + whyNoRange + ", so that no range is known here")
                 + (hasRingsOfItsClass()
