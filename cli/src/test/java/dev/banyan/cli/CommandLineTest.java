@@ -498,7 +498,7 @@ class CommandLineTest {
         CommandRun run = CommandRun.of("trees --machine p3.16xlarge --devices 0-3 --root 3 --penalty 1 --trees exact");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("# root 3", "[3] [3 ", "`-- ", "trees per GB/s of its rate")
+                .contains("# root 3", "[3] [3 ", "`-- ", "# total weight: ")
                 .startsWith("# p3.16xlarge: 4 devices, single-tree (exact), 1 tree in ");
     }
 

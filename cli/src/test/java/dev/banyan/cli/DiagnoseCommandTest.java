@@ -69,7 +69,31 @@ class DiagnoseCommandTest {
     void callsWithoutKernelsArePredictedAsGraphsOfCopies() throws IOException {
         Path sweep = file("sweep.txt", HEADING + "67108864,20000\n");
         assertThat(diagnosed("--machine pcie-8 --sweeps " + sweep))
-                .containsPattern("by the simulator, with .+ by graphs of copies; that is a prediction: ");
+                .containsPattern(
+                        "by the simulator, with .+ by graphs of copies, without a range; that is a prediction: ");
+    }
+
+    /** A ring crosses between the sockets twice, a chain once each way. */
+    @Test
+    void treesAreWorthTryingWhereSocketsLimitRings() throws IOException {
+        Path topo = file("topo.txt", """
+            \tGPU0\tGPU1\tGPU2\tGPU3
+            GPU0\tX\tNODE\tSYS\tSYS
+            GPU1\tNODE\tX\tSYS\tSYS
+            GPU2\tSYS\tSYS\tX\tNODE
+            GPU3\tSYS\tSYS\tNODE\tX
+            """);
+        String arguments = "--pcie-gen 4 --peer-access yes --machine " + topo + " --sweeps ";
+        assertThat(diagnosed(arguments + file("sweep.txt", HEADING + "67108864,11000\n")))
+                .contains("The machine is healthy: it does what can be expected of links as fast as they are assumed to"
+                        + " be.")
+                .contains("Worth trying: NCCL_ALGO=Tree: a guess: inside a machine its trees are chains, whose links"
+                        + " carry 10 GB/s of an allreduce where those of rings carry 6.667 GB/s; keep it for the"
+                        + " sizes that it helps.");
+        assertThat(diagnosed(arguments + file("fast.txt", HEADING + "67108864,8000\n")))
+                .doesNotContain("NCCL_ALGO");
+        assertThat(diagnosed("--socket-gbs 60 " + arguments + file("wide.txt", HEADING + "67108864,11000\n")))
+                .doesNotContain("NCCL_ALGO", "as they are assumed to be");
     }
 
     /** The profile of such NVLinks is that of V100. */

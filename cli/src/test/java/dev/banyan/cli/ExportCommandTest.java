@@ -59,7 +59,27 @@ class ExportCommandTest {
                 .startsWith("<graphs version=\"1\">")
                 .endsWith("</graphs>\n")
                 .contains("dev=\"0x5\"");
-        assertThat(run.err()).contains("Expected gain of large calls", "$PWD/graph.xml", "NCCL_P2P_LEVEL=SYS");
+        assertThat(run.err()).contains("Expected gain of large allreduces", "$PWD/graph.xml", "NCCL_P2P_LEVEL=SYS");
+    }
+
+    @Test
+    void treesOfTheFileCountWhereSocketsLimitRings(@TempDir Path folder) throws IOException {
+        Path topo = Files.writeString(folder.resolve("topo.txt"), """
+            \tGPU0\tGPU1\tGPU2\tGPU3
+            GPU0\tX\tNODE\tSYS\tSYS
+            GPU1\tNODE\tX\tSYS\tSYS
+            GPU2\tSYS\tSYS\tX\tNODE
+            GPU3\tSYS\tSYS\tNODE\tX
+            """);
+        assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --peer-access yes --machine " + topo)
+                        .err())
+                .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
+                .contains("measured: 1.5 times\n");
+        assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
+                        .err())
+                .doesNotContain("trees")
+                .contains("measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if it runs"
+                        + " one");
     }
 
     @Test

@@ -221,8 +221,9 @@ final class SimulatedBench {
         if (programs == 0) {
             return List.of(
                     "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
-                    "# (kernels are predicted for GPUs with peer access and no CPU between them, unless"
-                            + " BANYAN_CUDA_EXECUTOR=graph)");
+                    "# (predicted are kernels of GPUs with peer access and no CPU between them, unless"
+                            + " BANYAN_CUDA_EXECUTOR=graph; GPUs with CPUs between them run kernels too, if the driver"
+                            + " grants peer access, but nobody has measured their stores there)");
         }
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"

@@ -74,8 +74,6 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
             printPaths(out);
         } else {
             out.println("# total weight: " + Numbers.plain(report.totalWeight()));
-            out.println(
-                    Numbers.format("# the busiest link has %.3f trees per GB/s of its rate", report.busiestLinkLoad()));
             printRate(out);
         }
     }

@@ -3,18 +3,12 @@ package dev.banyan.export;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
-import dev.banyan.trees.Tree;
-import dev.banyan.trees.packing.LinkLoads;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * A graph file of NCCL and RCCL ({@code NCCL_GRAPH_FILE}): rings for graph 0, and for graph 1, which NCCL calls trees,
@@ -43,8 +37,7 @@ public record NcclGraph(
     public static NcclGraph of(Machine machine, RingChannels channels) {
         Routes routes = Routes.of(machine);
         List<List<Integer>> rings = channels.orders();
-        List<List<Integer>> chains =
-                rings.stream().map(ring -> opened(ring, routes)).toList();
+        NcclChains chains = NcclChains.of(machine, channels);
         int[] numbers = IntStream.range(0, machine.size())
                 .map(rank -> number(machine, rank))
                 .toArray();
@@ -54,9 +47,10 @@ public record NcclGraph(
         }
         return new NcclGraph(
                 numbered(rings, numbers),
-                numbered(chains, numbers),
+                numbered(chains.orders(), numbers),
                 channels.channelGbs(),
-                chainGbs(channels, chains),
+                // NCCL halves the bandwidth of trees, along which every byte goes up and down.
+                2 * chains.algbw().doubleValue() / rings.size(),
                 worst(rings, routes));
     }
 
@@ -70,35 +64,6 @@ public record NcclGraph(
         return orders.stream()
                 .map(order -> order.stream().map(rank -> numbers[rank]).toList())
                 .toList();
-    }
-
-    /** Cuts a ring at its narrowest hop. */
-    private static List<Integer> opened(List<Integer> ring, Routes routes) {
-        int n = ring.size();
-        int cut = IntStream.range(0, n)
-                .boxed()
-                .min(Comparator.comparingDouble((Integer at) ->
-                        routes.between(ring.get(at), ring.get((at + 1) % n)).gbs()))
-                .orElseThrow();
-        List<Integer> chain = new ArrayList<>(ring);
-        Collections.rotate(chain, -(cut + 1));
-        return chain;
-    }
-
-    /** NCCL halves the bandwidth of trees, along which every byte goes up and down. */
-    private static double chainGbs(RingChannels channels, List<List<Integer>> chains) {
-        LinkLoads loads = new LinkLoads(channels.network());
-        BigFraction share = BigFraction.of(1, chains.size());
-        for (List<Integer> chain : chains) {
-            int[] parents = new int[chain.size()];
-            for (int i = 0; i < parents.length; i++) {
-                parents[chain.get(i)] = i == 0 ? -1 : chain.get(i - 1);
-            }
-            Tree tree = Tree.ofParents(parents);
-            loads.addUp(share, tree);
-            loads.addDown(share, tree);
-        }
-        return 2 * loads.rateGbs().doubleValue() / chains.size();
     }
 
     private static String worst(List<List<Integer>> rings, Routes routes) {

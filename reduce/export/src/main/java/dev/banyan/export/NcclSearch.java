@@ -17,8 +17,12 @@ import java.util.stream.IntStream;
  * @param channels number of rings, each one way around
  * @param channelGbs the speed that NCCL counts for each, in GB/s
  * @param linksGbs busbw at which the machine's links are full with these rings, in GB/s
+ * @param oneRingGbs the same with one of these rings alone
  */
-public record NcclSearch(int channels, double channelGbs, double linksGbs) {
+public record NcclSearch(int channels, double channelGbs, double linksGbs, double oneRingGbs) {
+    /** GB/s that a channel and its copy carry at least where links allow it, as in the log of NVIDIA/nccl#2127. */
+    private static final double LEAST_OF_A_CHANNEL = 15;
+
     /** Across sockets NCCL finds a ring each way at most. */
     private static final int MOST_CHANNELS = 2;
 
@@ -74,14 +78,21 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs) {
                 channels = fit;
             }
         }
-        RingChannels rated = RingChannels.rated(
-                real.network(),
-                RingChannels.of(counted, NcclLimits.ANY.channels()).orders());
-        return new NcclSearch(channels, speed, rated.algbw().doubleValue() * factor);
+        List<List<Integer>> orders =
+                RingChannels.of(counted, NcclLimits.ANY.channels()).orders();
+        return new NcclSearch(
+                channels,
+                speed,
+                factor * algbw(real.network(), orders),
+                factor * algbw(real.network(), orders.subList(0, 1)));
     }
 
-    /** Returns the busbw of a single channel at the speed that NCCL counts, or the links' if that is less, in GB/s. */
+    private static double algbw(Network network, List<List<Integer>> orders) {
+        return RingChannels.rated(network, orders).algbw().doubleValue();
+    }
+
+    /** Returns the busbw of a single channel, in GB/s. */
     public double oneChannelGbs() {
-        return Math.min(channelGbs, linksGbs);
+        return Math.min(Math.max(channelGbs, LEAST_OF_A_CHANNEL), oneRingGbs);
     }
 }

@@ -59,10 +59,29 @@ class NcclGraphTest {
         assertThat(NcclGraph.of(machine, channels).type()).isEqualTo("SYS");
         // Zen 5 as NCCL counts it: its log shows two channels of 15 GB/s, and that it runs one and a copy of it.
         NcclSearch search = NcclSearch.of(machine, 32).orElseThrow();
-        assertThat(search).isEqualTo(new NcclSearch(2, 15, search.linksGbs()));
+        assertThat(search).isEqualTo(new NcclSearch(2, 15, search.linksGbs(), search.oneRingGbs()));
         assertThat(busbw / search.oneChannelGbs()).isGreaterThanOrEqualTo(2.4);
         assertThat(NcclSearch.matters(channels.network())).isTrue();
+        assertThat(NcclChains.of(machine, channels).areTakenBefore(channels)).isFalse();
         assertThat(channels.anyOrderIsAsGood()).isFalse();
+    }
+
+    /** A ring crosses between the sockets there and back, which 10 GB/s limit; a chain goes there, and back up. */
+    @Test
+    void chainsCrossANarrowLinkOnceEachWay() {
+        Machine machine = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, 10, ""))
+                .read("topo.txt", new ByteArrayInputStream(topology().getBytes(StandardCharsets.UTF_8)));
+        RingSet rings = RingSet.of(machine, IntStream.range(0, 8).toArray()).orElseThrow();
+        RingChannels channels = RingChannels.of(rings, CHANNELS).filling(CHANNELS);
+        NcclChains chains = NcclChains.of(machine, channels);
+        assertThat(channels.algbw().doubleValue()).isCloseTo(10 * 8 / 14.0, within(1e-9));
+        assertThat(chains.algbw().doubleValue()).isEqualTo(10);
+        assertThat(chains.areTakenBefore(channels)).isTrue();
+        NcclGraph graph = NcclGraph.of(machine, channels);
+        assertThat(graph.chains()).isEqualTo(chains.orders());
+        assertThat(graph.chainGbs() * graph.chains().size()).isEqualTo(20);
+        // One ring fills that link alone, whatever NCCL counts for each of two.
+        assertThat(NcclSearch.of(machine, 10).orElseThrow().oneChannelGbs()).isCloseTo(10, within(1e-9));
     }
 
     private static String topology() {

@@ -8,7 +8,6 @@ import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -168,7 +167,7 @@ public final class Summary {
      */
     public List<String> choices() {
         List<String> choices = new ArrayList<>();
-        choices.addAll(choices(AlgorithmChoice.AUTO, Summary::rounded));
+        choices.addAll(choices(AlgorithmChoice.AUTO, ChoiceText::rounded));
         if (choices.stream().anyMatch(choice -> choice.contains("@"))) {
             choices.add("# (after @: the length of the longest chunk)");
         }
@@ -194,13 +193,6 @@ public final class Summary {
             }
         }
         return choices;
-    }
-
-    /** Rounds lengths of chunks in what a call takes: an algorithm, or those of a sum's parts with + between. */
-    private static String rounded(String choice) {
-        return Arrays.stream(choice.split("\\+"))
-                .map(part -> ChoiceText.of(AlgorithmConfig.parse(part)))
-                .collect(Collectors.joining("+"));
     }
 
     /** Times in place beside those of the loop written by hand; nothing where that was not measured. */

@@ -89,6 +89,6 @@ public record ImportedRings(String file, RingChannels channels, String remark) {
                 null,
                 null,
                 null,
-                name + ", from " + file + ": " + remark);
+                name + ", from " + file + ": " + remark + "; the trees of such a file are not rated");
     }
 }

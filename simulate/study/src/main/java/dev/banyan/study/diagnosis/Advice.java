@@ -1,7 +1,12 @@
 package dev.banyan.study.diagnosis;
 
+import dev.banyan.export.NcclChains;
 import dev.banyan.export.NcclLimits;
 import dev.banyan.export.RingChannels;
+import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.measured.ComparedSweep;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.ring.RingSet;
 import java.util.Optional;
@@ -32,6 +37,33 @@ public record Advice(String change, String reason) {
                         : new Advice(
                                 "NCCL_GRAPH_FILE=graph.xml, as banyan export --for nccl -o graph.xml writes it",
                                 "it gives NCCL the best rings of these links in place of those that its search finds"));
+    }
+
+    /** Returns the advice to try NCCL's trees, where they cross narrow links less often than rings. */
+    static Optional<Advice> trees(ComparedSweep measured) {
+        Machine machine = measured.setting().machine();
+        boolean isChosen = measured.log()
+                .filter(log -> log.settings().containsKey("NCCL_ALGO"))
+                .isPresent();
+        if (measured.setting().transport() != Transport.PEER
+                || measured.setting().collective() != Collective.ALL_REDUCE
+                || isChosen) {
+            return Optional.empty();
+        }
+        double fastestGbs = measured.compared().rows().stream()
+                .mapToDouble(row -> row.bytes() / row.measuredUs() / 1e3)
+                .max()
+                .orElseThrow();
+        return RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
+                .map(rings -> RingChannels.of(rings, NcclLimits.ANY.channels()))
+                .filter(rings -> fastestGbs < rings.algbw().doubleValue())
+                .flatMap(rings -> Optional.of(NcclChains.of(machine, rings))
+                        .filter(chains -> chains.areTakenBefore(rings))
+                        .map(chains -> new Advice(
+                                "NCCL_ALGO=Tree",
+                                "a guess: inside a machine its trees are chains, whose links carry "
+                                        + Numbers.gbs(chains.algbw()) + " of an allreduce where those of rings carry "
+                                        + Numbers.gbs(rings.algbw()) + "; keep it for the sizes that it helps")));
     }
 
     @Override

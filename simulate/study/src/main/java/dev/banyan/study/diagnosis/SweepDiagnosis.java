@@ -10,12 +10,14 @@ import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Predictions;
@@ -190,6 +192,9 @@ public record SweepDiagnosis(
                         .orElseThrow();
                 findings.add("The machine is healthy: it does what can be expected"
                         + (setting.transport() == Transport.HOST ? " through the host's memory" : "")
+                        + (ChosenMachine.whole(machine, null).assumed().isEmpty()
+                                ? ""
+                                : " of links as fast as they are assumed to be")
                         + ". The largest call takes " + Numbers.format("%.2f", ratio(last))
                         + " times as long as in the model of NCCL"
                         + (ratio(worst) > EXPECTED
@@ -386,6 +391,9 @@ public record SweepDiagnosis(
             if (causes.isEmpty() && !isHealthy() && measured.isModelOfClass()) {
                 advice.addAll(Guesses.of(measured, slow, ratio > EXPECTED));
             }
+            if (causes.isEmpty()) {
+                Advice.trees(measured).ifPresent(advice::add);
+            }
         }
 
         /**
@@ -408,11 +416,11 @@ public record SweepDiagnosis(
             findings.add("Banyan would take " + us(us) + " at " + size(last.bytes()) + " ("
                     + percent(gbs / forwardingGbs) + " of the bound"
                     + (reduces ? " without reduction in the switches" : "")
-                    + ") by the simulator, with " + call.choice() + " by "
+                    + ") by the simulator, with " + ChoiceText.rounded(call.choice()) + " by "
                     + (range.isPresent() ? "a kernel on each GPU" : "graphs of copies")
                     + range.map(times -> ", from " + Numbers.format("%.0f", times.leastUs()) + " to "
                                     + us(times.mostUs()) + " over the ranges of assumed constants")
-                            .orElse("")
+                            .orElse(", without a range")
                     + "; that is a prediction: " + verdict(ratio)
                     + (range.isPresent() && isWithin(range.get(), last.measuredUs())
                             ? "; the range leaves open which is faster"

@@ -1,5 +1,6 @@
 package dev.banyan.study.export;
 
+import dev.banyan.export.NcclChains;
 import dev.banyan.export.NcclGraph;
 import dev.banyan.export.NcclSearch;
 import dev.banyan.export.RcclTrees;
@@ -25,6 +26,9 @@ import org.jspecify.annotations.Nullable;
 public record NcclExport(Machine machine, RingChannels rings, RingChannels channels) {
     /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
     private static final List<Double> SOCKETS = List.of(10.0, 32.0);
+
+    /** Factors that differ by less are printed alike. */
+    private static final double CLOSE = 1.05;
 
     private static final String THROUGH_HOST =
             "Copies between GPUs without peer access go through the host's memory, where no gain of these rings is"
@@ -55,11 +59,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
      */
     public ExportedText graph(String path, @Nullable Double assumed) {
         NcclGraph graph = NcclGraph.of(machine, channels);
+        NcclChains chains = NcclChains.of(machine, channels);
         List<String> use = new ArrayList<>();
         use.add("export NCCL_GRAPH_FILE=" + path);
         List<String> remarks = new ArrayList<>(rates());
         boolean isThroughHost = isThroughHost();
-        remarks.addAll(isThroughHost ? List.of(THROUGH_HOST) : gain(assumed));
+        remarks.addAll(isThroughHost ? List.of(THROUGH_HOST) : gain(chains, assumed));
         if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -109,12 +114,27 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return remarks;
     }
 
-    private List<String> gain(@Nullable Double assumed) {
-        if (!NcclSearch.matters(channels.network())) {
-            return List.of("No gain is to be expected: NCCL's own search probably finds rings as fast, since these take"
-                    + " no link between CPU sockets; the file fixes their number and order");
+    private List<String> gain(NcclChains chains, @Nullable Double assumed) {
+        List<String> remarks = new ArrayList<>();
+        boolean takesChains = chains.areTakenBefore(channels);
+        if (takesChains) {
+            remarks.add(
+                    "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
+                            + " machine: by the links " + Numbers.gbs(chains.algbw())
+                            + " algbw. NCCL_ALGO=Tree without the file"
+                            + " may do as much: by itself NCCL counts trees no faster than rings");
         }
-        double busbw = channels.channelGbs() * channels.orders().size();
+        double algbw = (takesChains ? chains.algbw() : channels.algbw()).doubleValue();
+        if (!NcclSearch.matters(channels.network())) {
+            remarks.add(
+                    takesChains
+                            ? expected(algbw / channels.algbw().doubleValue())
+                            : "No gain is to be expected: NCCL's own search probably finds rings as fast, since these"
+                                    + " take no link between CPU sockets; the file fixes their number and order");
+            return remarks;
+        }
+        int n = machine.size();
+        double busbw = algbw * 2 * (n - 1) / n;
         List<NcclSearch> searches = (assumed == null ? SOCKETS : List.of(assumed))
                 .stream().flatMap(gbs -> NcclSearch.of(machine, gbs).stream()).toList();
         double least = searches.stream()
@@ -125,22 +145,29 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .mapToDouble(search -> busbw / search.oneChannelGbs())
                 .max()
                 .orElse(1);
-        List<String> remarks = new ArrayList<>();
         remarks.add("NCCL's own search would probably find "
                 + searches.stream()
-                        .map(search ->
-                                Numbers.count(search.channels(), "channel") + " of " + Numbers.gbs(search.channelGbs()))
+                        .map(search -> Numbers.count(search.channels(), "channel") + " counted as "
+                                + Numbers.gbs(search.channelGbs()))
                         .distinct()
                         .collect(Collectors.joining(" or "))
                 + (assumed == null
                         ? ", as it assumes 10 GB/s or up to 32 between two sockets (--nccl-socket-gbs states it)"
                         : ""));
-        remarks.add(Numbers.format(
-                "Expected gain of large calls, predicted and not measured: %.1f times if NCCL's own channels fill the"
-                        + " links, and up to %.1f times if it runs only one of the channels above, as its logs on such"
-                        + " machines show",
-                Math.max(1, least), Math.max(1, most)));
+        remarks.add(expected(least)
+                + (most > CLOSE * Math.max(1, least)
+                        ? Numbers.format(
+                                " if NCCL's own channels fill the links, and up to %.1f times if it runs one of them"
+                                        + " alone, as in the log of NVIDIA/nccl#2127",
+                                most)
+                        : ""));
         return remarks;
+    }
+
+    private static String expected(double gain) {
+        return Numbers.format(
+                "Expected gain of large allreduces, predicted by the links and not measured: %.1f times",
+                Math.max(1, gain));
     }
 
     /** Returns whether neighbours in a ring have no peer access. */

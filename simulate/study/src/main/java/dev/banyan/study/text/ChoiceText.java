@@ -1,6 +1,8 @@
 package dev.banyan.study.text;
 
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import java.util.Arrays;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Choices of algorithms as tables name them. */
@@ -34,6 +36,13 @@ public final class ChoiceText {
 
     private static String inBrackets(String generator) {
         return "(" + generator + ")";
+    }
+
+    /** Rounds lengths of chunks in what a call takes: an algorithm, or those of a sum's parts with + between. */
+    public static String rounded(String choice) {
+        return Arrays.stream(choice.split("\\+"))
+                .map(part -> of(AlgorithmConfig.parse(part)))
+                .collect(Collectors.joining("+"));
     }
 
     /** Returns the text of the configuration with a rounded length of chunks, e.g. {@code packing/8@512K}. */

@@ -1,0 +1,68 @@
+package dev.banyan.export;
+
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.Routes;
+import dev.banyan.trees.Tree;
+import dev.banyan.trees.packing.LinkLoads;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
+
+/**
+ * Rings cut open at their narrowest hops, which NCCL calls trees inside a machine. An allreduce goes up each chain and
+ * down again, and so crosses a narrow link once each way where a ring crosses it twice.
+ *
+ * @param orders ranks of each channel's chain, the root first
+ * @param algbw algbw of an allreduce in equal shares over the chains, in GB/s, latencies apart
+ */
+public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
+    /** The part of what their links carry that NCCL's tuner expects of trees ({@code src/graph/tuning.cc}, 2.30.7). */
+    private static final double EXPECTED = 0.92;
+
+    public NcclChains {
+        orders = orders.stream().map(List::copyOf).toList();
+    }
+
+    /**
+     * Cuts rings open.
+     *
+     * @param machine the machine whose devices are the ranks of the channels
+     */
+    public static NcclChains of(Machine machine, RingChannels channels) {
+        Routes routes = Routes.of(machine);
+        List<List<Integer>> chains =
+                channels.orders().stream().map(ring -> opened(ring, routes)).toList();
+        LinkLoads loads = new LinkLoads(channels.network());
+        BigFraction share = BigFraction.of(1, chains.size());
+        for (List<Integer> chain : chains) {
+            int[] parents = new int[chain.size()];
+            for (int i = 0; i < parents.length; i++) {
+                parents[chain.get(i)] = i == 0 ? -1 : chain.get(i - 1);
+            }
+            Tree tree = Tree.ofParents(parents);
+            loads.addUp(share, tree);
+            loads.addDown(share, tree);
+        }
+        return new NcclChains(chains, loads.rateGbs());
+    }
+
+    private static List<Integer> opened(List<Integer> ring, Routes routes) {
+        int n = ring.size();
+        int cut = IntStream.range(0, n)
+                .boxed()
+                .min(Comparator.comparingDouble((Integer at) ->
+                        routes.between(ring.get(at), ring.get((at + 1) % n)).gbs()))
+                .orElseThrow();
+        List<Integer> chain = new ArrayList<>(ring);
+        Collections.rotate(chain, -(cut + 1));
+        return chain;
+    }
+
+    /** Returns whether NCCL's tuner, told of these speeds, takes the chains for large allreduces, and not the rings. */
+    public boolean areTakenBefore(RingChannels rings) {
+        return EXPECTED * algbw.doubleValue() > rings.algbw().doubleValue();
+    }
+}
