@@ -189,6 +189,26 @@ class BoundCommandTest {
         assertThat(CommandRun.of("bound --gpu Voodoo --machine " + topo).err()).contains("\"Voodoo\" is not known");
     }
 
+    /** NVLinks join all pairs, so that only a bound over all links counts what joins CPUs. */
+    @Test
+    void cpusDecideNothingWherePairsHaveLinks(@TempDir Path folder) throws Exception {
+        String model = ": NVIDIA A100-SXM4-40GB\n";
+        Path topo = Files.writeString(
+                folder.resolve("topo.txt"), "GPU 0" + model + "GPU 1" + model + "GPU 2" + model + """
+                    \tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity
+                    GPU0\t X \tNV4\tNV4\t48-63\t3
+                    GPU1\tNV4\t X \tNV4\t32-47\t2
+                    GPU2\tNV4\tNV4\t X \t16-31\t1
+                    """);
+        for (String command : new String[] {"topo", "trees", "compare", "predict -b 1M -e 1M -a ring"}) {
+            assertThat(CommandRun.of(command + " --machine " + topo).out())
+                    .as(command)
+                    .doesNotContain("# assumed");
+        }
+        assertThat(CommandRun.of("bound --machine " + topo).out())
+                .contains("# assumed: 10 GB/s between CPU sockets; two CPUs with half of the NUMA nodes each");
+    }
+
     /** No GPU is behind another socket, and two pairs have peer access over PCIe alone. */
     @Test
     void onlyAssumptionsThatDecideSomethingArePrinted(@TempDir Path folder) throws Exception {

@@ -91,8 +91,10 @@ public record ChosenMachine(
         if (machine.size() < 2) {
             return machine.assumed();
         }
-        // One switch takes all that the devices exchange.
-        return assumed(AllReduceBound.isOneSwitch(network()) ? network() : countedLinks());
+        Network network = network();
+        boolean linksAllPairs = network.direct() && network.arcs() == network.ranks() * (network.ranks() - 1);
+        // One switch, or these links, take all that the devices exchange.
+        return assumed(linksAllPairs || AllReduceBound.isOneSwitch(network) ? network : countedLinks());
     }
 
     /** Returns the assumptions on which rates and bounds over all links can rest. */
@@ -105,7 +107,8 @@ public record ChosenMachine(
         boolean acrossSockets = joinsSockets(counted);
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
-                .filter(phrase -> acrossSockets || !phrase.contains(SpeedChoice.BETWEEN_SOCKETS))
+                .filter(phrase -> acrossSockets
+                        || (!phrase.contains(SpeedChoice.BETWEEN_SOCKETS) && !phrase.equals(SpeedChoice.TWO_CPUS)))
                 .toList();
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.topology.internal.pcie;
 
+import dev.banyan.topology.internal.speed.SpeedChoice;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -39,7 +40,7 @@ public final class CpuNodes {
     /** Returns the assumption of {@link #byCpu} if some CPU has several nodes. */
     public static String assumption(List<String> affinities) {
         return affinities.contains("") || affinities.stream().distinct().count() > 2
-                ? "two CPUs with half of the NUMA nodes each, full speed inside a CPU, and one link between the CPUs"
+                ? SpeedChoice.TWO_CPUS
                 : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";
     }
 

@@ -17,6 +17,10 @@ public final class SpeedChoice {
     /** Words of an assumption on CPUs. */
     public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
 
+    /** The phrase where a table has more NUMA nodes than it names CPUs. */
+    public static final String TWO_CPUS =
+            "two CPUs with half of the NUMA nodes each, full speed inside a CPU, and one link between the CPUs";
+
     private final StatedSpeeds stated;
     private final Optional<GpuProduct> product;
     private final Set<String> assumed = new LinkedHashSet<>();
