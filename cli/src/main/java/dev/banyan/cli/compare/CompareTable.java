@@ -78,7 +78,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                     + ": rows use no other links unless a remark says so");
         }
         lines.add("algbw and ratios are those of the links alone");
-        lines.add("the simulator predicts the GB/s of kernels or graphs at 1 GiB (banyan predict), with some assumed"
+        lines.add("the simulator predicts the GB/s of calls out of place at 1 GiB (banyan predict), with some assumed"
             + " constants; what stores or copies fill of a link, and the rate of a kernel's block, keep it below algbw"
                 + (inSwitch.map(Row::predictedGBs).isPresent()
                         ? "; kernels let the switch add up for packing and star, so that the rows of their trees have"

@@ -180,11 +180,13 @@ public final class Summary {
         String last = null;
         for (List<Row> rows : bySize) {
             for (Row row : rows) {
-                String chosen = row.outOfPlace().choice();
-                if (row.algorithm().algorithm() != of || chosen == null) {
+                String apart = row.outOfPlace().choice();
+                String inPlace = row.inPlace().choice();
+                if (row.algorithm().algorithm() != of || apart == null) {
                     continue;
                 }
-                String choice = name.apply(chosen);
+                String choice = name.apply(apart)
+                        + (apart.equals(inPlace) || inPlace == null ? "" : " (in place " + name.apply(inPlace) + ")");
                 if (!choice.equals(last)) {
                     choices.add(
                             "# " + of.label() + " takes " + choice + (bySize.size() == 1 ? "" : " from " + size(row)));

@@ -169,6 +169,16 @@ class SummaryTest {
                         "# auto takes star from 1 KiB", "# nccl takes LL from 1 KiB", "# nccl takes NVLS from 4 KiB");
     }
 
+    @Test
+    void anotherChoiceInPlaceIsNamed() {
+        Measurement apart = Measurement.predicted(CALL, 256, new PredictedCall(2, "packing/1", null));
+        Measurement inPlace = Measurement.predicted(CALL, 256, new PredictedCall(1, "one-shot", null));
+        assertThat(new Summary(List.of(
+                                new Row(AlgorithmConfig.of(AlgorithmChoice.AUTO), CALL, 256, apart, inPlace, null)))
+                        .choices())
+                .containsExactly("# auto takes packing/1 (in place one-shot)");
+    }
+
     private static Row chosen(long count, String choice) {
         return chosen(AlgorithmChoice.AUTO, count, choice);
     }

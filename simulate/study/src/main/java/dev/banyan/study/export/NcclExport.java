@@ -129,8 +129,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
             remarks.add(
                     takesChains
                             ? expected(algbw / channels.algbw().doubleValue())
-                            : "No gain is to be expected: NCCL's own search probably finds rings as fast, since these"
-                                    + " take no link between CPU sockets; the file fixes their number and order");
+                            : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
+                                    + " since these take no link between CPU sockets; the file fixes their number and"
+                                    + " order");
             return remarks;
         }
         int n = machine.size();

@@ -19,7 +19,7 @@ public final class SpeedChoice {
 
     /** The phrase where a table has more NUMA nodes than it names CPUs. */
     public static final String TWO_CPUS =
-            "two CPUs with half of the NUMA nodes each, full speed inside a CPU, and one link between the CPUs";
+            "two CPUs with half of the NUMA nodes each, PCIe's speed inside a CPU, and one link between the CPUs";
 
     private final StatedSpeeds stated;
     private final Optional<GpuProduct> product;
