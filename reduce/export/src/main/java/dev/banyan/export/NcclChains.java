@@ -61,7 +61,7 @@ public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
         return chain;
     }
 
-    /** Returns whether NCCL's tuner, told of these speeds, takes the chains for large allreduces, and not the rings. */
+    /** Returns whether NCCL's tuner, given these speeds, takes the chains for large allreduces, and not the rings. */
     public boolean areTakenBefore(RingChannels rings) {
         return EXPECTED * algbw.doubleValue() > rings.algbw().doubleValue();
     }

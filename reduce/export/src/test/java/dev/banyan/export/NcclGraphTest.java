@@ -47,13 +47,10 @@ class NcclGraphTest {
         return NcclLimits.rcclRunsOn(machine) ? NcclLimits.RCCL.channels() : CHANNELS;
     }
 
-    /** Eight GPUs on PCIe gen5, four behind each of two AMD sockets, pairs on switches. */
     @Test
     void betweenTwoSocketsTheRingsCarryWhatPcieCarries() {
-        Machine machine = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, 64, ""))
-                .read("topo.txt", new ByteArrayInputStream(topology().getBytes(StandardCharsets.UTF_8)));
-        RingSet rings = RingSet.of(machine, IntStream.range(0, 8).toArray()).orElseThrow();
-        RingChannels channels = RingChannels.of(rings, CHANNELS).filling(CHANNELS);
+        Machine machine = twoSockets(64);
+        RingChannels channels = channels(machine);
         double busbw = channels.channelGbs() * channels.orders().size();
         assertThat(busbw).isCloseTo(48, within(1e-9));
         assertThat(NcclGraph.of(machine, channels).type()).isEqualTo("SYS");
@@ -69,10 +66,8 @@ class NcclGraphTest {
     /** A ring crosses between the sockets there and back, which 10 GB/s limit; a chain goes there, and back up. */
     @Test
     void chainsCrossANarrowLinkOnceEachWay() {
-        Machine machine = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, 10, ""))
-                .read("topo.txt", new ByteArrayInputStream(topology().getBytes(StandardCharsets.UTF_8)));
-        RingSet rings = RingSet.of(machine, IntStream.range(0, 8).toArray()).orElseThrow();
-        RingChannels channels = RingChannels.of(rings, CHANNELS).filling(CHANNELS);
+        Machine machine = twoSockets(10);
+        RingChannels channels = channels(machine);
         NcclChains chains = NcclChains.of(machine, channels);
         assertThat(channels.algbw().doubleValue()).isCloseTo(10 * 8 / 14.0, within(1e-9));
         assertThat(chains.algbw().doubleValue()).isEqualTo(10);
@@ -82,6 +77,18 @@ class NcclGraphTest {
         assertThat(graph.chainGbs() * graph.chains().size()).isEqualTo(20);
         // One ring fills that link alone, whatever NCCL counts for each of two.
         assertThat(NcclSearch.of(machine, 10).orElseThrow().oneChannelGbs()).isCloseTo(10, within(1e-9));
+    }
+
+    private static RingChannels channels(Machine machine) {
+        RingSet rings = RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
+                .orElseThrow();
+        return RingChannels.of(rings, CHANNELS).filling(CHANNELS);
+    }
+
+    /** Eight GPUs on PCIe gen5, four behind each of two AMD sockets, pairs on switches. */
+    private static Machine twoSockets(double socketGbs) {
+        return new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, socketGbs, ""))
+                .read("topo.txt", new ByteArrayInputStream(topology().getBytes(StandardCharsets.UTF_8)));
     }
 
     private static String topology() {
@@ -128,9 +135,7 @@ class NcclGraphTest {
                         .isTrue();
             });
         }
-        Machine pair = Machine.preset("dgx-a100").subset(0, 1);
-        RingSet rings = RingSet.of(pair, new int[] {0, 1}).orElseThrow();
-        RingChannels channels = RingChannels.of(rings, CHANNELS).filling(CHANNELS);
+        RingChannels channels = channels(Machine.preset("dgx-a100").subset(0, 1));
         assertThat(channels.orders()).hasSize(12);
         assertThat(channels.channelGbs()).isEqualTo(25, within(1e-9));
     }

@@ -39,9 +39,13 @@ public record Advice(String change, String reason) {
                                 "it gives NCCL the best rings of these links in place of those that its search finds"));
     }
 
-    /** Returns the advice to try NCCL's trees, where they cross narrow links less often than rings. */
-    static Optional<Advice> trees(ComparedSweep measured) {
-        Machine machine = measured.setting().machine();
+    /**
+     * Returns the advice to try NCCL's trees, where they cross narrow links less often than rings.
+     *
+     * @param best the best rings of the machine
+     * @param fastestGbs the greatest algbw that was measured, in GB/s
+     */
+    static Optional<Advice> trees(ComparedSweep measured, RingSet best, double fastestGbs) {
         boolean isChosen = measured.log()
                 .filter(log -> log.settings().containsKey("NCCL_ALGO"))
                 .isPresent();
@@ -50,20 +54,16 @@ public record Advice(String change, String reason) {
                 || isChosen) {
             return Optional.empty();
         }
-        double fastestGbs = measured.compared().rows().stream()
-                .mapToDouble(row -> row.bytes() / row.measuredUs() / 1e3)
-                .max()
-                .orElseThrow();
-        return RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
-                .map(rings -> RingChannels.of(rings, NcclLimits.ANY.channels()))
-                .filter(rings -> fastestGbs < rings.algbw().doubleValue())
-                .flatMap(rings -> Optional.of(NcclChains.of(machine, rings))
-                        .filter(chains -> chains.areTakenBefore(rings))
-                        .map(chains -> new Advice(
-                                "NCCL_ALGO=Tree",
-                                "a guess: inside a machine its trees are chains, whose links carry "
-                                        + Numbers.gbs(chains.algbw()) + " of an allreduce where those of rings carry "
-                                        + Numbers.gbs(rings.algbw()) + "; keep it for the sizes that it helps")));
+        RingChannels rings = RingChannels.of(best, NcclLimits.ANY.channels());
+        NcclChains chains = NcclChains.of(measured.setting().machine(), rings);
+        if (fastestGbs >= rings.algbw().doubleValue() || !chains.areTakenBefore(rings)) {
+            return Optional.empty();
+        }
+        return Optional.of(new Advice(
+                "NCCL_ALGO=Tree",
+                "a guess: inside a machine its trees are chains, whose links carry " + Numbers.gbs(chains.algbw())
+                        + " of an allreduce where those of rings carry " + Numbers.gbs(rings.algbw())
+                        + "; keep it for the sizes that it helps"));
     }
 
     @Override

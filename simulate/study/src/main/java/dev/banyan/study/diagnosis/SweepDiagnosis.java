@@ -392,7 +392,7 @@ public record SweepDiagnosis(
                 advice.addAll(Guesses.of(measured, slow, ratio > EXPECTED));
             }
             if (causes.isEmpty()) {
-                Advice.trees(measured).ifPresent(advice::add);
+                Advice.trees(measured, rings.rings(), best() * boundGbs).ifPresent(advice::add);
             }
         }
 

@@ -94,16 +94,16 @@ public record ChosenMachine(
         Network network = network();
         boolean linksAllPairs = network.direct() && network.arcs() == network.ranks() * (network.ranks() - 1);
         // One switch, or these links, take all that the devices exchange.
-        return assumed(linksAllPairs || AllReduceBound.isOneSwitch(network) ? network : countedLinks());
+        return assumed(network, linksAllPairs || AllReduceBound.isOneSwitch(network) ? network : countedLinks());
     }
 
     /** Returns the assumptions on which rates and bounds over all links can rest. */
     public List<String> assumedOfAllLinks() {
-        return machine.size() < 2 ? machine.assumed() : assumed(countedLinks());
+        return machine.size() < 2 ? machine.assumed() : assumed(network(), countedLinks());
     }
 
-    private List<String> assumed(Network counted) {
-        boolean overPcie = network().has(Link.Kind.PCIE);
+    private List<String> assumed(Network used, Network counted) {
+        boolean overPcie = used.has(Link.Kind.PCIE);
         boolean acrossSockets = joinsSockets(counted);
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))

@@ -13,7 +13,6 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * A limit of a collective, in the order of its JSON.
@@ -51,8 +50,7 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
     }
 
     private static String counted(Network network, boolean canReduce, boolean reduces) {
-        boolean xgmi = IntStream.range(0, network.arcs()).anyMatch(arc -> network.kind(arc) == Link.Kind.XGMI);
-        String links = !network.leavesOutLinks() ? ALL_LINKS : xgmi ? "xGMI" : "NVLink";
+        String links = !network.leavesOutLinks() ? ALL_LINKS : network.has(Link.Kind.XGMI) ? "xGMI" : "NVLink";
         return canReduce ? links + (reduces ? ", with" : ", no") + " reduction in switches" : links;
     }
 
