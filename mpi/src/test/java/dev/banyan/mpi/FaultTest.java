@@ -16,7 +16,9 @@ import org.junit.jupiter.api.parallel.Execution;
 @Execution(CONCURRENT)
 class FaultTest {
     /** For calls that never end, whenever it begins. */
-    private static final int SHORT_MS = 1_000;
+    private static final int SHORT_MS = 100;
+    /** For calls of which some end. */
+    private static final int MEDIUM_MS = 1_000;
     /** For calls that end. */
     private static final int LONG_MS = 600_000;
 
@@ -101,7 +103,7 @@ class FaultTest {
     /** The small array is on its own, so that bytes of the large one would be foreign ones behind it. */
     @Test
     void swapOfKnownLengthsEndsInATimeoutWithoutTheCheckOfTheOrder() throws Exception {
-        String text = run(FaultProgram.SWAPS, 2, SHORT_MS, 2);
+        String text = run(FaultProgram.SWAPS, 2, MEDIUM_MS, 2);
         assertThat(text)
                 .contains("rank 0 failed: rank 0 of 2: what reduces an array of 4 F32 by sum did not end within")
                 .contains("rank 1 failed: rank 1 of 2: what reduces an array of 1048576 F32 by sum did not end within");

@@ -257,7 +257,6 @@ function show() {
   const algorithm = Number(byId("play-algorithm").value);
   const bytes = playedSizes[Number(byId("play-size").value)];
   call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
-  now = 0;
   byId("lanes-title").textContent =
     `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw` +
@@ -290,8 +289,12 @@ export function startPlayer() {
     SPEEDS.map((speed) => `${speed} x`),
     SPEEDS.indexOf(1),
   );
-  byId("play-algorithm").addEventListener("change", show);
-  byId("play-size").addEventListener("change", show);
+  for (const choice of ["play-algorithm", "play-size"]) {
+    byId(choice).addEventListener("change", () => {
+      now = 0;
+      show();
+    });
+  }
   byId("play").addEventListener("click", () => setPlaying(!playing));
   byId("play-time").addEventListener("input", (event) => {
     setPlaying(false);

@@ -351,11 +351,13 @@ class MachinePageBrowserTest {
     }
 
     @Test
-    void coloursAreLightOrDark() {
+    void coloursAreLightOrDarkAndLeaveThePlayerItsTime() {
+        browser.slide("#play-time", 500);
         String before = background();
         browser.click("#theme");
         String after = background();
         assertThat(after).isNotEqualTo(before);
+        assertThat(browser.find("#play-time").getAttribute("value")).isEqualTo("500");
         browser.click("#theme");
         assertThat(background()).isEqualTo(before);
     }

@@ -38,14 +38,14 @@ class PresetPagesBrowserTest {
 
     /** {@link MachinePageBrowserTest} opens that of p3.16xlarge. */
     @ParameterizedTest
-    @ValueSource(strings = {"dgx-a100", "pcie-4"})
+    @ValueSource(strings = {"gb200-tray", "pcie-4"})
     void pageOpensWithoutErrorAndLeavesAGpuOut(String preset) throws IOException {
         assertOpens(preset);
     }
 
     @ParameterizedTest
     @Tag("soak")
-    @ValueSource(strings = {"pcie-8", "mi250x8", "dgx-2"})
+    @ValueSource(strings = {"dgx-a100", "pcie-8", "mi250x8", "dgx-2"})
     void largePageOpensWithoutErrorAndLeavesAGpuOut(String preset) throws IOException {
         assertOpens(preset);
     }

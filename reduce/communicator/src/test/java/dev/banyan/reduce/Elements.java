@@ -15,11 +15,17 @@ import java.util.random.RandomGenerator;
 
 /** Reads and writes elements as numbers, and computes what a collective must give. */
 final class Elements {
+    /** A prime, so that no two chunks or shares begin with the same elements. */
+    private static final int PERIOD = 4099;
+
     private Elements() {}
 
-    /** Random elements; products of a few of the floats neither overflow nor vanish. */
+    /**
+     * Random elements, which repeat after {@value #PERIOD}. Products of a few of the floats neither overflow nor
+     * vanish.
+     */
     static void fill(MemorySegment segment, long offset, long count, DataType type, RandomGenerator random) {
-        for (long i = 0; i < count; i++) {
+        for (long i = 0; i < Math.min(count, PERIOD); i++) {
             long at = offset + i * type.bytes();
             switch (type) {
                 case I8, U8 -> segment.set(JAVA_BYTE, at, (byte) random.nextInt());
@@ -31,6 +37,10 @@ final class Elements {
                 case BF16 ->
                     segment.set(JAVA_SHORT_UNALIGNED, at, (short) (Float.floatToIntBits((float) real(random)) >>> 16));
             }
+        }
+        for (long done = PERIOD; done < count; done += PERIOD) {
+            long bytes = Math.min(PERIOD, count - done) * type.bytes();
+            MemorySegment.copy(segment, offset, segment, offset + done * type.bytes(), bytes);
         }
     }
 

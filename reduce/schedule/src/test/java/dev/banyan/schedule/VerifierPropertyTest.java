@@ -32,7 +32,7 @@ class VerifierPropertyTest {
         Random random = new Random(2);
         int accepted = 0;
         int refused = 0;
-        for (int i = 0; i < 15_000; i++) {
+        for (int i = 0; i < 6_000; i++) {
             Schedule schedule = schedule(random);
             if (schedule.chunks().isEmpty()) {
                 continue;
@@ -53,8 +53,8 @@ class VerifierPropertyTest {
                 refused++;
             }
         }
-        assertThat(accepted).as("harmless mutations").isGreaterThan(500);
-        assertThat(refused).as("harmful mutations").isGreaterThan(5_000);
+        assertThat(accepted).as("harmless mutations").isGreaterThan(200);
+        assertThat(refused).as("harmful mutations").isGreaterThan(2_000);
     }
 
     private static boolean accepts(Schedule schedule) {

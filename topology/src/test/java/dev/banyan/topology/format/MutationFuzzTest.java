@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -25,7 +26,6 @@ import org.junit.jupiter.api.Test;
  */
 class MutationFuzzTest {
     private static final List<String> FOLDERS = List.of("topo_m", "nvlink", "p2p", "xml", "xml/rccl", "xml_partial");
-    private static final int ROUNDS = 10_000;
     private static final long SEED = 20_260_101;
     private static final int TRIPS_EVERY = 4;
 
@@ -124,12 +124,22 @@ class MutationFuzzTest {
 
     @Test
     void readsOrRefusesMutatedDescriptions() throws IOException {
+        readOrRefuse(4_000);
+    }
+
+    @Test
+    @Tag("soak")
+    void readsOrRefusesManyMutatedDescriptions() throws IOException {
+        readOrRefuse(100_000);
+    }
+
+    private static void readOrRefuse(int rounds) throws IOException {
         List<String> samples = samples();
         Random random = new Random(SEED);
         MachineReader[] readers = {new MachineReader(), new MachineReader(MatrixUnit.GBS)};
         int read = 0;
         int refused = 0;
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < rounds; round++) {
             StringBuilder text = new StringBuilder(samples.get(random.nextInt(samples.size())));
             int mutations = 1 + random.nextInt(4);
             for (int i = 0; i < mutations; i++) {
@@ -141,8 +151,8 @@ class MutationFuzzTest {
                 refused++;
             }
         }
-        assertThat(read).as("some mutations are harmless").isGreaterThan(ROUNDS / 100);
-        assertThat(refused).as("some mutations are noticed").isGreaterThan(ROUNDS / 100);
+        assertThat(read).as("some mutations are harmless").isGreaterThan(rounds / 100);
+        assertThat(refused).as("some mutations are noticed").isGreaterThan(rounds / 100);
     }
 
     private static boolean accepts(MachineReader reader, String text, int round) {

@@ -18,7 +18,7 @@ class BroadcastBoundsTest {
     @Test
     void equalTheLeastOfAllCuts() {
         Random random = new Random(1);
-        for (int i = 0; i < 150; i++) {
+        for (int i = 0; i < 60; i++) {
             check(Network.of(Networks.random(random, 2 + random.nextInt(8), 6)));
             Machine hubs = Networks.randomWithHubs(random, 2 + random.nextInt(6), 1 + random.nextInt(4), 6);
             check(Network.of(hubs));

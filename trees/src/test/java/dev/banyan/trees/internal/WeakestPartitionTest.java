@@ -15,7 +15,7 @@ class WeakestPartitionTest {
     @Test
     void findsTheLeastOfAllPartitions() {
         Random random = new Random(1);
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < 800; i++) {
             Network network = Network.of(Networks.random(random, 2 + random.nextInt(6), 6));
             DuplexLinks links = DuplexLinks.of(network);
             WeakestPartition weakest = new WeakestPartition(links);

@@ -161,7 +161,7 @@ class AllReducePackingTest {
     @Test
     void randomMachines() {
         Random random = new Random(1);
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < 800; i++) {
             Network network = Network.of(Networks.random(random, 3 + random.nextInt(8), 6));
             TreePacking packing = checkOptimal(network);
             if (network.ranks() <= 7) {

@@ -80,7 +80,7 @@ class HubPackingTest {
     @Test
     void randomMachinesWithHubs() {
         Random random = new Random(20250101);
-        for (int i = 0; i < 500; i++) {
+        for (int i = 0; i < 200; i++) {
             optimal(Network.of(HubMachines.random(random, 3 + random.nextInt(8), 1 + random.nextInt(4), true)));
         }
     }
@@ -88,7 +88,7 @@ class HubPackingTest {
     @Test
     void randomMachinesWithUnevenLinks() {
         Random random = new Random(20250102);
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 80; i++) {
             optimal(Network.of(HubMachines.random(random, 3 + random.nextInt(6), 1 + random.nextInt(4), false)));
         }
     }
@@ -96,7 +96,7 @@ class HubPackingTest {
     @Test
     void agreesWithTheProgramOfAllPartitions() {
         Random random = new Random(20250103);
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 40; i++) {
             Network network =
                     Network.of(HubMachines.random(random, 2 + random.nextInt(4), 1 + random.nextInt(3), true));
             double units = optimal(network).rateGbs().divide(network.unitGbs()).doubleValue();
@@ -107,7 +107,7 @@ class HubPackingTest {
     @Test
     void agreesWithThePartitionBoundWithoutHubs() {
         Random random = new Random(20250104);
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 60; i++) {
             Network network = Network.of(Networks.random(random, 2 + random.nextInt(5), 6));
             assertThat(optimal(network).rateGbs()).isEqualTo(Partitions.tauGbs(network));
         }

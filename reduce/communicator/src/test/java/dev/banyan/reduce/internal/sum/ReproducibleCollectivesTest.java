@@ -16,6 +16,7 @@ import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.test.CoveringArray;
 import dev.banyan.topology.Machine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -30,6 +31,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** With BANYAN_REPRODUCIBLE=1 every collective gives the bits of reproducible sums. */
 class ReproducibleCollectivesTest {
     private static final int GUARD = 3;
+    private static final long[] CHUNK_BYTES = {Long.MAX_VALUE, 4096};
+    private static final List<Collective> COLLECTIVES =
+            List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER);
+    /** Elements repeat so many samples, a prime, so that no two blocks, chunks or shares begin with the same one. */
+    private static final int SAMPLES = 509;
 
     /** 5,000 elements of all kinds, so that several blocks and threads take part; a count of blocks that is odd. */
     @ParameterizedTest
@@ -38,23 +44,27 @@ class ReproducibleCollectivesTest {
         SumOracle oracle = new SumOracle(type);
         Random random = new Random(ranks);
         Kind[] kinds = Kind.values();
-        int all = ranks * count;
-        long[][] values = IntStream.range(0, all)
+        long[][] samples = IntStream.range(0, SAMPLES)
                 .mapToObj(i -> oracle.sample(kinds[i % kinds.length], ranks, random))
                 .toArray(long[][]::new);
-        long[][] expected = {sums(type, false, values), sums(type, true, values)};
-        for (AlgorithmChoice algorithm : AlgorithmChoice.scheduled()) {
-            for (long chunkBytes : new long[] {Long.MAX_VALUE, 4096}) {
-                try (Communicator communicator = communicator(algorithm, chunkBytes, ranks)) {
-                    for (Collective collective :
-                            List.of(Collective.ALL_REDUCE, Collective.REDUCE, Collective.REDUCE_SCATTER)) {
-                        for (boolean mean : new boolean[] {false, true}) {
-                            for (boolean inPlace : new boolean[] {false, true}) {
-                                check(communicator, collective, type, count, inPlace, mean, values, expected);
-                            }
-                        }
-                    }
-                }
+        long[][] sums = {sums(type, false, samples), sums(type, true, samples)};
+        int[] of = IntStream.range(0, ranks * count).map(i -> i % SAMPLES).toArray();
+        long[][] values = Arrays.stream(of).mapToObj(i -> samples[i]).toArray(long[][]::new);
+        long[][] expected = Arrays.stream(sums)
+                .map(each -> Arrays.stream(of).mapToLong(i -> each[i]).toArray())
+                .toArray(long[][]::new);
+        List<AlgorithmChoice> algorithms = AlgorithmChoice.scheduled();
+        for (int[] each : CoveringArray.ofPairs(algorithms.size(), CHUNK_BYTES.length, COLLECTIVES.size(), 2, 2)) {
+            try (Communicator communicator = communicator(algorithms.get(each[0]), CHUNK_BYTES[each[1]], ranks)) {
+                check(
+                        communicator,
+                        COLLECTIVES.get(each[2]),
+                        type,
+                        count,
+                        each[3] == 1,
+                        each[4] == 1,
+                        values,
+                        expected);
             }
         }
     }

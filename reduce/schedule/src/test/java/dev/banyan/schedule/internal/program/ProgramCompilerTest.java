@@ -64,7 +64,7 @@ class ProgramCompilerTest {
     /** All presets of up to 16 devices and random subsets of them, with the trees that the planner makes for these. */
     @Test
     void subsetsOfPresetsAreLaidOut() {
-        layOutSubsetsOfPresets(50);
+        layOutSubsetsOfPresets(20);
     }
 
     @Test
