@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Explains names that look like settings and are none. */
@@ -65,6 +66,16 @@ final class UnknownNames {
     }
 
     private static boolean isNear(String name, String known) {
-        return Math.abs(name.length() - known.length()) <= MOST_EDITS && SimilarNames.edits(name, known) <= MOST_EDITS;
+        return Math.abs(name.length() - known.length()) <= MOST_EDITS
+                && hasAPartOf(known, name)
+                && SimilarNames.edits(name, known) <= MOST_EDITS;
+    }
+
+    /** Returns whether a name has one of the parts of which the edits leave at least one as it is. */
+    private static boolean hasAPartOf(String known, String name) {
+        int parts = MOST_EDITS + 1;
+        return IntStream.range(0, parts)
+                .mapToObj(part -> known.substring(part * known.length() / parts, (part + 1) * known.length() / parts))
+                .anyMatch(name::contains);
     }
 }
