@@ -185,9 +185,16 @@ final class FastestChoice {
                 time(choice, sized(request, 1, Long.MAX_VALUE)));
     }
 
-    /** Returns the same choice with the best length of chunks. */
+    /** Returns the same choice with the best length of chunks; nothing is predicted where there is no other. */
     AlgorithmConfig cut(AlgorithmConfig choice, CollectiveRequest request) {
-        return choice.withChunkBytes(answer(choice, request).chunkBytes());
+        return choice.withChunkBytes(
+                hasOneLength(choice, request)
+                        ? request.chunkBytes()
+                        : answer(choice, request).chunkBytes());
+    }
+
+    private boolean hasOneLength(AlgorithmConfig choice, CollectiveRequest request) {
+        return request.chunkBytes() < Long.MAX_VALUE || !trees(choice, request).dependsOnChunks();
     }
 
     /** Returns the time in us of a choice, with its length of chunks or, if that is open, the best one. */
@@ -258,12 +265,8 @@ final class FastestChoice {
      */
     private List<Timed> sweep(AlgorithmConfig choice, CollectiveRequest request, double leastUs) {
         List<Timed> tried = new ArrayList<>();
-        if (request.chunkBytes() < Long.MAX_VALUE) {
+        if (hasOneLength(choice, request)) {
             tried.add(timed(choice, request, request.chunkBytes()));
-            return tried;
-        }
-        if (!trees(choice, request).dependsOnChunks()) {
-            tried.add(timed(choice, request, Long.MAX_VALUE));
             return tried;
         }
         double slice = slice(choice, request);
