@@ -34,13 +34,25 @@ record Contender(AlgorithmConfig choice) {
                 : Optional.empty();
     }
 
-    /** Builds its trees, which takes the time of planning; the returned supplier rates them. */
-    Supplier<WayFigures> build(ChosenMachine chosen) {
+    /** Returns the figures of its trees. */
+    WayFigures figures(ChosenMachine chosen) {
+        return builder(chosen).get().get();
+    }
+
+    /**
+     * Returns what builds its trees, which takes the time of planning; what that supplies rates them. Settings are read
+     * here.
+     */
+    Supplier<Supplier<WayFigures>> builder(ChosenMachine chosen) {
+        Config config = Config.load().without(List.of(Algorithms.LOG_TREE));
+        return () -> build(chosen, config);
+    }
+
+    private Supplier<WayFigures> build(ChosenMachine chosen, Config config) {
         if (choice.algorithm() == AlgorithmChoice.PACKING) {
             TreePacking packing = AllReducePacking.of(chosen.network());
             return () -> WayFigures.of(packing);
         }
-        Config config = Config.load().without(List.of(Algorithms.LOG_TREE));
         Planner planner = Planner.ofNamed(chosen.machine(), config);
         List<PackedTree> trees = planner.trees(choice, Collective.ALL_REDUCE, -1);
         return () -> new WayFigures(

@@ -81,7 +81,7 @@ public record SubsetRow(
     }
 
     private static double ratio(AlgorithmConfig choice, ChosenMachine set, BigFraction bound) {
-        return new Contender(choice).build(set).get().rateGbs().divide(bound).doubleValue();
+        return new Contender(choice).figures(set).rateGbs().divide(bound).doubleValue();
     }
 
     private static BigFraction withRelays(TreePacking alone, ChosenMachine set, int[] relays) {

@@ -34,7 +34,7 @@ record Trial(
         return contender
                 .refusal(chosen)
                 .map(why -> new Trial(contender.label(), null, why, 0))
-                .orElseGet(() -> of(contender.label(), () -> contender.build(chosen), mostRuns));
+                .orElseGet(() -> of(contender.label(), contender.builder(chosen), mostRuns));
     }
 
     /** The same of what has no name of its own. */
