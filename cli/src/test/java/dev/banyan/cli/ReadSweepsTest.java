@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -410,33 +411,44 @@ class ReadSweepsTest {
     /** One line of a case that must be answered as its people found. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        030 | mi300x8   | The machine is healthy
-        031 | mi300x8   | The machine is healthy
         033 | 034b      | By the log all 2 pairs of ranks send through the host's memory (SHM), since NVIDIA's driver
         034 | 034b      | :93: broadcast on 2 devices
         036 | dgx-b200  | The machine is healthy
-        037_| dgx-h100  | The machine is healthy
-        037b| dgx-h100  | The machine is healthy
         038 | dgx-h100  | (24 ranks fit)
         042 | dgx-h100  | the header names 13 hosts
         043 | 010       | GPU5 (device 1 of tray05) has no NVLink, although the other GPUs have
-        044 | dgx-h100  | The machine is healthy
-        045 | dgx-h100  | The machine is healthy
         046 | dgx-h100  | CPU times of launches
-        047 | dgx-h100  | The machine is healthy
         048 | dgx-h100  | The results of this run are wrong
-        049 | dgx-h100  | The machine is healthy
         050 | dgx-h100  | rebuild them with make MPI=1
         080 | 080b      | since NCCL_P2P_LEVEL=LOC is set, which allows no peer access at all: unset it
         039_| 039b      | that this alone shows no fault
         081 | 081b      | that this alone shows no fault
         """)
     void publicCasesAreAnsweredRightly(String number, String machine, String answer) throws IOException {
-        Path cases = Path.of(System.getProperty("banyan.shared", ""), "cases");
-        assumeTrue(Files.isDirectory(cases), () -> cases + " is not there; it is in the folder /shared/");
+        Path cases = cases();
         String named = machine.matches("\\d.*") ? find(cases, machine).toString() : machine;
         CommandRun run = CommandRun.of("diagnose --sweeps " + find(cases, number) + " --machine " + named);
         assertThat(run.out() + run.err()).contains(answer);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"mi300x8, 030 031", "dgx-h100, 037_ 037b 044 045 047 049"})
+    void healthyMachinesOfPublicCasesAreCalledHealthy(String machine, String numbers) throws IOException {
+        List<String> files = new ArrayList<>();
+        for (String number : numbers.split(" ", -1)) {
+            files.add(find(cases(), number).toString());
+        }
+        CommandRun run = CommandRun.of("diagnose --sweeps " + String.join(" ", files) + " --machine " + machine);
+        assertThat(run.out().split("(?m)^# ", -1))
+                .as(run.err())
+                .filteredOn(part -> part.contains("\nThe machine is healthy"))
+                .hasSize(files.size());
+    }
+
+    private static Path cases() {
+        Path cases = Path.of(System.getProperty("banyan.shared", ""), "cases");
+        assumeTrue(Files.isDirectory(cases), () -> cases + " is not there; it is in the folder /shared/");
+        return cases;
     }
 
     private static Path find(Path folder, String number) throws IOException {

@@ -73,9 +73,7 @@ public final class DiagnoseCommand extends ReportCommand {
                         chosen -> remarkAside(chosen.remark(), chosen.machine().warnings()));
         Execution execution = CudaBackendProvider.execution(Config.defaults());
         Report report = new Report(
-                found.compared().sweeps().stream()
-                        .map(sweep -> SweepDiagnosis.of(sweep, execution))
-                        .toList(),
+                SweepDiagnosis.of(found.compared().sweeps(), execution),
                 read.map(one -> LogDiagnosis.of(
                                 one, found.own().map(ChosenMachine::machine).orElse(null)))
                         .orElse(null),

@@ -5,6 +5,7 @@ import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
@@ -29,8 +30,11 @@ import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.DoubleSummaryStatistics;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,12 +60,35 @@ public record SweepDiagnosis(
     public record Row(long bytes, double measuredUs, double share, double modelUs) {}
 
     /**
-     * Finds what there is to say.
+     * Finds what there is to say of each sweep. Sweeps of one machine share its simulators.
      *
      * @param execution what executes Banyan's calls
      */
-    public static SweepDiagnosis of(ComparedSweep measured, Execution execution) {
-        return new Findings(measured, execution).diagnosis();
+    public static List<SweepDiagnosis> of(List<ComparedSweep> sweeps, Execution execution) {
+        Map<Constants, Predictor> predictors = new HashMap<>();
+        return sweeps.stream()
+                .map(measured -> new Findings(
+                                measured,
+                                () -> predictors.computeIfAbsent(
+                                        new Constants(measured.setting().machine(), measured.profile()),
+                                        constants -> Predictor.of(constants, execution)))
+                        .diagnosis())
+                .toList();
+    }
+
+    /** A machine and the constants of its simulators. */
+    private record Constants(Machine machine, Profile profile) {}
+
+    /** Banyan's calls on a machine. */
+    private record Predictor(RangedCosts costs, Predictions predictions) {
+        static Predictor of(Constants constants, Execution execution) {
+            RangedCosts costs = new RangedCosts(constants.machine(), constants.profile(), execution);
+            return new Predictor(costs, new Predictions(constants.machine(), Config.defaults(), costs.usual()));
+        }
+
+        PredictedCall call(CollectiveRequest request) {
+            return predictions.call(request, costs);
+        }
     }
 
     /** Finds what there is to say. */
@@ -89,7 +116,7 @@ public record SweepDiagnosis(
         private final @Nullable NcclLog log;
         private final List<String> causes;
         private final ComparedSweep measured;
-        private final Execution execution;
+        private final Supplier<Predictor> predictor;
         private final NcclRings rings;
         private final SweepComparison compared;
         /** The bound, with reduction in the switches where they can. */
@@ -101,8 +128,9 @@ public record SweepDiagnosis(
         private final List<String> findings = new ArrayList<>();
         private final List<Advice> advice = new ArrayList<>();
 
-        Findings(ComparedSweep measured, Execution execution) {
-            this.execution = execution;
+        /** @param predictor is asked where Banyan's calls are predicted */
+        Findings(ComparedSweep measured, Supplier<Predictor> predictor) {
+            this.predictor = predictor;
             this.measured = measured;
             log = measured.log().orElse(null);
             causes = Causes.of(measured);
@@ -405,10 +433,8 @@ public record SweepDiagnosis(
                 return;
             }
             SweepComparison.Row last = compared.rows().getLast();
-            RangedCosts costs = new RangedCosts(machine, measured.profile(), execution);
-            Predictions predictions = new Predictions(machine, Config.defaults(), costs.usual());
             CollectiveRequest request = Predictions.request(collective, root(), machine.size(), last.bytes(), false);
-            PredictedCall call = predictions.call(request, costs);
+            PredictedCall call = predictor.get().call(request);
             double us = call.us();
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;
