@@ -51,9 +51,9 @@ class GpuDayTest {
     @Test
     void aProfileComesOfTheParts() throws Exception {
         Path day = folder.resolve("day");
-        CommandRun run = emulated(day, "cards", "probe", "graph-launch", "selftest-2", "memcheck", "large");
+        CommandRun run = emulated(day, "cards", "probe", "graph-launch", "memcheck", "large");
         assertThat(run.status()).as(run.err() + run.out()).isZero();
-        assertThat(run.out()).contains("cards: done", "probe: done", "selftest-2: done", "memcheck: skipped: compute-");
+        assertThat(run.out()).contains("cards: done", "probe: done", "memcheck: skipped: compute-");
         assertThat(run.out()).contains("large: skipped: it needs 20 GB");
         assertThat(day.resolve("summary.txt")).content().contains("GPUs: 2", "card (GPU:0): ", "nodes:16, shape:");
         assertProfile(day);

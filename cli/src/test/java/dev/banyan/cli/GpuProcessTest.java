@@ -18,7 +18,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -31,43 +31,50 @@ import org.junit.jupiter.api.parallel.Execution;
  */
 @Execution(CONCURRENT)
 class GpuProcessTest {
+    private static final String ON_THE_ONLY_GPU =
+            "bench --backend cuda --processes 2 -b 4K -e 4K -n 1 -w 0 --algorithm star --devices ";
+
     @RegisterExtension
-    private final Processes processes = new Processes();
+    static final Processes PROCESSES = new Processes();
 
     @TempDir
-    private Path drivers;
+    static Path drivers;
+
+    private static @Nullable EmulatedMachine machine;
 
     @TempDir
     private Path folder;
 
-    private @Nullable EmulatedMachine machine;
-
-    @BeforeEach
-    void buildDrivers() throws Exception {
-        machine = EmulatedMachine.build(drivers, processes);
+    @BeforeAll
+    static void buildDrivers() throws Exception {
+        machine = EmulatedMachine.build(drivers, PROCESSES);
     }
 
     @Test
-    void processesHaveAGpuEach() throws Exception {
+    void processesHaveAGpuEachOrShareOne() throws Exception {
         CommandRun run = apart(
-                "", "bench --backend cuda --processes 2 --devices 5,1 -b 4K -e 4K -n 2 -w 1 --algorithm star,ring");
+                "", "bench --backend cuda --processes 3 --devices 5,1,1 -b 4K -e 4K -n 1 -w 0 --algorithm star,ring");
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
-                .contains("2 processes on GPUs [5, 1]")
+                .contains("3 processes on GPUs [5, 1, 1]")
                 .contains("# Out of bounds values : 0 OK")
                 .containsPattern("# algorithm: ring\n +4096 +1024 ");
     }
 
     @Test
-    void processesShareTheOnlyGpuOrSayWhatFailed() throws Exception {
-        String bench = "bench --backend cuda --processes 2 -b 4K -e 4K -n 2 -w 1 --algorithm star --devices ";
-        CommandRun shared = apart("devices 1", bench + "0,0");
-        assertThat(shared.status()).as(shared.err()).isZero();
-        assertThat(shared.out()).contains("2 processes on GPUs [0, 0]").contains("# Out of bounds values : 0 OK");
-        // Each process sees one GPU, which only then is asked for its devices.
-        CommandRun failed = apart("devices 1", bench + "0,99");
-        assertThat(failed.status()).isNotZero();
-        assertThat(failed.err()).contains("device 99").doesNotContain("banyan: See");
+    @Tag("soak")
+    void processesShareTheOnlyGpu() throws Exception {
+        CommandRun run = apart("devices 1", ON_THE_ONLY_GPU + "0,0");
+        assertThat(run.status()).as(run.err()).isZero();
+        assertThat(run.out()).contains("2 processes on GPUs [0, 0]").contains("# Out of bounds values : 0 OK");
+    }
+
+    /** Each process sees one GPU, which only then is asked for its devices. */
+    @Test
+    void aProcessWithoutItsGpuSaysSo() throws Exception {
+        CommandRun run = apart("devices 1", ON_THE_ONLY_GPU + "0,99");
+        assertThat(run.status()).isNotZero();
+        assertThat(run.err()).contains("device 99").doesNotContain("banyan: See");
     }
 
     @Test
@@ -79,7 +86,7 @@ class GpuProcessTest {
                 .startsWith("banyan: the NVIDIA driver can't be used: ")
                 .containsOnlyOnce("\n");
         Path source = Files.writeString(folder.resolve("old.c"), "int cuInit(unsigned flags) { return flags; }");
-        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), processes)
+        assertThat(EmulatedMachine.run(List.of("gcc", "-shared", "-o", driver.toString(), source.toString()), PROCESSES)
                         .status())
                 .isZero();
         CommandRun old = machine().withDriver(folder).banyan(folder, "", "selftest --devices 0");
@@ -116,11 +123,12 @@ class GpuProcessTest {
 
     @Test
     void devicesWhoseCopiesAreStuckAreNamedOnce() throws Exception {
-        CommandRun selftest = apart("stall 0 1", "selftest --short --devices 0-3 --algorithm ring");
-        assertThat(selftest.status()).as(selftest.err()).isZero();
-        assertThat(selftest.err())
-                .containsOnlyOnce("peer access")
-                .contains("does not work (stores of kernels do not end); data of these devices goes through the host");
+        CommandRun bench = apart("stall 0 1", "bench --devices 0-3 -b 4K -e 4K -n 1 -w 0 --algorithm ring,star");
+        assertThat(bench.status()).as(bench.err()).isZero();
+        assertThat(bench.err())
+                .containsOnlyOnce(
+                        "peer access between devices 0 and 1 does not work (stores of kernels do not end); data of"
+                                + " these devices goes through the host");
     }
 
     @Test
@@ -145,7 +153,8 @@ class GpuProcessTest {
         assertThat(calibrate.status()).as(calibrate.err()).isZero();
 
         CommandRun bench = apart(
-                "stall 4 6\ncorrupt 1 2\n", "bench --machine " + output + " -b 4K -e 4K -n 1 -w 0 --algorithm star");
+                "stall 4 6\ncorrupt 1 2\n",
+                "bench --machine " + output + " --devices 1,2,4,6 -b 4K -e 4K -n 1 -w 0 -a star");
         assertThat(bench.out()).contains("# Out of bounds values : 0 OK");
     }
 

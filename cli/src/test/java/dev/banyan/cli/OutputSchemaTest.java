@@ -40,12 +40,13 @@ class OutputSchemaTest {
                 "bench -m p3.8xlarge -b 1K -e 1K -n 1 -w 0|bench|p3.8xlarge|host|loops|-",
                 "predict -m p3.8xlarge -b 1K -e 1K|predict|p3.8xlarge|sim|kernel|v100-nvlink",
                 "predict -m p3.8xlarge --workload lenet-5|predict|p3.8xlarge|sim|kernel|v100-nvlink",
-                "bench -m p3.8xlarge --workload lenet-5 -n 1|bench|p3.8xlarge|host|loops|-",
-                "bench -m p3.8xlarge --workload lenet-5 --compute-ms 1 -n 1|bench|p3.8xlarge|host|loops|-",
+                "bench -m p3.8xlarge --devices 0,1 --workload lenet-5 -n 1|bench|p3.8xlarge|host|loops|-",
+                "bench -m p3.8xlarge --devices 0,1 --workload lenet-5 --compute-ms 1 -n 1|bench|p3.8xlarge|host|loops"
+                        + "|-",
                 "tune --predict -m p3.8xlarge -b 1K -e 1K -o FOLDER/t.ini|tune|p3.8xlarge|sim|kernel|v100-nvlink",
                 "selftest --backend host --devices 0,1 --short -a star|selftest|p3.16xlarge|host|loops|-",
                 "settings|settings|-|-|-|-",
-                "page -m p3.8xlarge -o FOLDER/p.html|page|p3.8xlarge|-|-|v100-nvlink",
+                "page -m p3.8xlarge --devices 0,1 -o FOLDER/p.html|page|p3.8xlarge|-|-|v100-nvlink",
                 "study scaling -m p3.8xlarge --machines 1,2 --workload lenet-5 --images-per-second 1000 --output"
                         + " FOLDER/s.md|study scaling|p3.8xlarge|-|-|v100-nvlink",
                 "study figures --output FOLDER/figures|study figures|p3.16xlarge|-|-|v100-nvlink",

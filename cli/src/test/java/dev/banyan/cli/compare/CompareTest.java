@@ -122,7 +122,17 @@ class CompareTest {
                                 + " switch (NVLS), profile h100-nvswitch")
                         && line.endsWith("; its ratio is to the bound (NVLink, with reduction in switches)"))
                 .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +[23][0-9.]+ +- +- +-"));
-        assertThat(CommandRun.of("compare --machine dgx-a100").out()).doesNotContain("in the switch");
+        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3").out())
+                .doesNotContain("in the switch");
+    }
+
+    @Test
+    void aRowThatIsRefusedSaysWhy() throws Exception {
+        String command = "compare --machine mi250x8 --devices 0-2";
+        JsonNode row = CommandRun.of(command + " --format json").rows().get(7);
+        assertThat(names(row)).containsExactly("name", "refusal");
+        assertThat(row.get("refusal").asText()).startsWith("no published sweep of the class of profile ");
+        assertThat(CommandRun.of(command).out()).containsPattern("\n  nccl +- no published sweep of the class");
     }
 
     /** NCCL's files name each NVSwitch, presets do not: each transfer uses all of them. */
@@ -136,10 +146,10 @@ class CompareTest {
                         .collect(Collectors.joining("\n")));
         assertThat(six.lines().filter(line -> line.contains("0000:c4:00.0"))).hasSize(8);
         Path file = Files.writeString(folder.resolve("six.xml"), six);
-        JsonNode rates =
-                CommandRun.of("compare --format json --machine " + file).json();
+        JsonNode rates = CommandRun.of("compare --devices 0-3 --format json --machine " + file)
+                .json();
         assertThat(rates.findValues("rateGBs"))
-                .isEqualTo(CommandRun.of("compare --format json --machine dgx-a100")
+                .isEqualTo(CommandRun.of("compare --devices 0-3 --format json --machine dgx-a100")
                         .json()
                         .findValues("rateGBs"))
                 .hasSize(8);
@@ -207,16 +217,17 @@ class CompareTest {
                     .collect(Collectors.joining(","));
             double rate = fewer.isEmpty()
                     ? 10
-                    : CommandRun.of("compare" + set + " --format json --relays " + fewer)
-                            .json()
-                            .get("boundGBs")
+                    : CommandRun.of("bound" + set + " --format json --relays " + fewer)
+                            .rows()
+                            .get(0)
+                            .get("algbwGBs")
                             .asDouble();
             assertThat(rate).as("without %s", relay).isLessThan(100);
         }
-        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3 --relays auto")
+        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0,1 --relays auto")
                         .status())
                 .isZero();
-        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3").out())
+        assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0,1").out())
                 .doesNotContain("# hint");
     }
 

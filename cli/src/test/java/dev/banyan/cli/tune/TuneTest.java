@@ -159,15 +159,20 @@ class TuneTest {
     @ParameterizedTest
     @ValueSource(strings = {"p3.8xlarge", "pcie-4"})
     void aWinnerIsNamedOnlyWhereRangesDoNotOverlap(String machine) throws Exception {
-        winnersDoNotOverlap(machine);
+        winnersDoNotOverlap(machine, 8);
     }
 
     @Tag("soak")
     @ParameterizedTest
     @MethodSource("dev.banyan.cli.PresetNames#ofAtMost16Devices")
-    void winnersDoNotOverlap(String name) throws Exception {
+    void winnersOfNoPresetOverlap(String machine) throws Exception {
+        winnersDoNotOverlap(machine, 2);
+    }
+
+    private void winnersDoNotOverlap(String name, int factor) throws Exception {
         Machine machine = Machine.preset(name);
-        String arguments = "tune --predict -b 16K -e 4M --machine " + name + " --output " + folder.resolve("w.ini");
+        String arguments = "tune --predict -b 16K -e 4M -f " + factor + " --machine " + name + " --output "
+                + folder.resolve("w.ini");
         RangedCosts costs =
                 new RangedCosts(machine, Profiles.of(machine), CudaBackendProvider.execution(Config.defaults()));
         Planner planner = new Planner(
