@@ -81,10 +81,7 @@ class ExchangeTest {
     @ParameterizedTest
     @CsvSource({
         "2, false, false",
-        "3, false, false",
-        "2, true, false",
         "3, true, false",
-        "2, true, true",
         "3, true, true"
     })
     void exchangesGiveTheBitsOfTheHost(int ranks, boolean together, boolean mixed) {
@@ -144,17 +141,15 @@ class ExchangeTest {
     void exchangesOfRanksThatShareGpusGiveTheBitsOfTheHost() {
         compareShared(List.of(
                 new int[] {0, 0},
-                new int[] {0, 0, 0, 0},
                 new int[] {1, 0, 1},
                 new int[] {0, 1, 2, 3, 0, 1, 2, 3},
-                new int[8],
-                new int[] {2, 2, 0, 1, 0}));
+                new int[5]));
     }
 
     @Test
     void exchangesInJointMemoryOfSharedGpusGiveTheBitsOfTheHost() {
         together = true;
-        List<int[]> all = List.of(new int[] {0, 0}, new int[] {1, 0, 1}, new int[] {0, 1, 2, 0, 1, 2});
+        List<int[]> all = List.of(new int[] {0, 0}, new int[] {1, 0, 1}, new int[] {0, 1, 2, 0});
         compareShared(all);
         mixed = true;
         compareShared(all);
@@ -335,7 +330,7 @@ class ExchangeTest {
 
     @Test
     void interleavingsHaveNoRace() {
-        interleave(0, 20, (ranks, _) -> ExchangeGpus.apart(ranks));
+        interleave(0, 10, (ranks, _) -> ExchangeGpus.apart(ranks));
     }
 
     @Test

@@ -35,9 +35,9 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class ScheduleInterleavingTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
-    private static final int CALLS_OF_A_MACHINE = 10;
+    private static final int CALLS_OF_A_MACHINE = 5;
     private static final int MOST_ELEMENTS = 700;
-    private static final int EDGES = 30;
+    private static final int EDGES = 20;
     private static final int FLOATS = 1024;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
@@ -50,7 +50,7 @@ class ScheduleInterleavingTest {
     @Test
     @Tag("soak")
     void tenThousandInterleavingsHaveNoRace() {
-        interleave(1000, 1000);
+        interleave(2000, 1000);
     }
 
     /** @param seed of the first machine */

@@ -1,6 +1,7 @@
 package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
+import dev.banyan.cuda.internal.ptx.KernelTexts;
 import dev.banyan.cuda.type.CudaException;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -131,7 +132,7 @@ public final class CudaDevice implements AutoCloseable {
         enter();
         CUmodule module = new CUmodule();
         Cuda.check(
-                JCudaDriver.cuModuleLoadData(module, kernel.ptx()),
+                JCudaDriver.cuModuleLoadData(module, KernelTexts.of(kernel)),
                 "loading the kernel " + kernel.name() + " on device " + ordinal);
         DriverFunction function = new DriverFunction();
         int result = JCudaDriver.cuModuleGetFunction(function, module, kernel.name());
