@@ -79,11 +79,7 @@ class ExchangeTest {
 
     /** All collectives and types, in and out of place, aligned and not. */
     @ParameterizedTest
-    @CsvSource({
-        "2, false, false",
-        "3, true, false",
-        "3, true, true"
-    })
+    @CsvSource({"2, false, false", "3, true, false", "3, true, true"})
     void exchangesGiveTheBitsOfTheHost(int ranks, boolean together, boolean mixed) {
         this.together = together;
         this.mixed = mixed;
@@ -139,11 +135,7 @@ class ExchangeTest {
     /** Each two of an algorithm with some shared GPUs, a collective, a type, an operation, a length, an alignment. */
     @Test
     void exchangesOfRanksThatShareGpusGiveTheBitsOfTheHost() {
-        compareShared(List.of(
-                new int[] {0, 0},
-                new int[] {1, 0, 1},
-                new int[] {0, 1, 2, 3, 0, 1, 2, 3},
-                new int[5]));
+        compareShared(List.of(new int[] {0, 0}, new int[] {1, 0, 1}, new int[] {0, 1, 2, 3, 0, 1, 2, 3}, new int[5]));
     }
 
     @Test

@@ -225,7 +225,7 @@ class JoinedGpusTest {
 
     private List<TestProcess> kill(int seed, SplittableRandom random, Case... cases) throws Exception {
         int victim = random.nextInt(3);
-        int calls = LEAVE_AFTER + 1 + random.nextInt(100);
+        int calls = LEAVE_AFTER + 1 + random.nextInt(20);
         long spins = random.nextLong(200_000);
         List<TestProcess> three = start(3, SWITCH, cases);
         three.get(victim).awaitLine("call " + calls);

@@ -50,8 +50,8 @@ class LaunchOrderTest {
     private static final int GPUS = 2;
     private static final Machine MACHINE =
             Presets.find("dgx-a100").orElseThrow().subset(0, 1);
-    /** Elements of a block's part of 16 KiB, whose slices of 8 KiB have a thread for each 16 bytes. */
-    private static final int COUNT_OF_BLOCK = 2 << 10;
+    /** Elements of a block's part of 32 KiB, whose slices of 8 KiB have a thread for each 16 bytes. */
+    private static final int COUNT_OF_BLOCK = 4 << 10;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private final ExecutorService threads = Executors.newFixedThreadPool(COMMUNICATORS);

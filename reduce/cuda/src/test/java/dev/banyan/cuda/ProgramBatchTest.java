@@ -36,8 +36,9 @@ import org.junit.jupiter.api.Test;
 class ProgramBatchTest {
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
     private static final int RANKS = 4;
-    private static final Machine MACHINE =
-            Presets.find("dgx-a100").orElseThrow().subset(IntStream.range(0, RANKS).toArray());
+    private static final Machine MACHINE = Presets.find("dgx-a100")
+            .orElseThrow()
+            .subset(IntStream.range(0, RANKS).toArray());
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
     private final SplittableRandom random = new SplittableRandom(5);

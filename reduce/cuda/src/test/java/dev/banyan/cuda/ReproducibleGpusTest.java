@@ -39,9 +39,9 @@ class ReproducibleGpusTest {
 
     @ParameterizedTest
     @CsvSource({
-        "F32, 8, 8, 1500, kernel, auto, true",
+        "F32, 8, 8, 1100, kernel, auto, true",
         "F32, 3, 3, 33, graph, ring, false",
-        "F32, 16, 16, 70, graph, multi-tree, false",
+        "F32, 9, 9, 70, graph, multi-tree, false",
         "F32, 16, 4, 70, kernel, packing, true",
         "F32, 2, 2, 33, kernel, star, true",
         "F64, 15, 3, 33, kernel, packing, true",

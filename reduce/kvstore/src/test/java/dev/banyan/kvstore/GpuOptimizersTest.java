@@ -30,8 +30,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Stores with optimizers on emulated GPUs hold the bits of those on the host, and nothing passes through the host. */
 class GpuOptimizersTest {
-    private static final int GPUS = 8;
-    private static final Machine MACHINE = Machine.preset("dgx-a100");
+    private static final int GPUS = 4;
+    private static final Machine MACHINE = Machine.preset("dgx-a100").subset(0, 1, 2, 3);
     private static final Config CONFIG = Config.builder()
             .set(Algorithms.REPRODUCIBLE, true)
             .set(HostBackend.THREADS, 2)

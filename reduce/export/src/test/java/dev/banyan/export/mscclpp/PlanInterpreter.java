@@ -282,16 +282,19 @@ final class PlanInterpreter {
                 case "allgather" -> input(launch[rank], cell / (inputChunks * cells), cell % (inputChunks * cells));
                 default -> throw new Defect("collective " + collective);
             };
-            require(
-                    read(rank, 1, cell) == expected,
-                    "launch " + launch[rank] + ": cell " + cell + " of rank " + rank + "'s output is wrong");
+            if (read(rank, 1, cell) != expected) {
+                throw new Defect(
+                        "launch " + launch[rank] + ": cell " + cell + " of rank " + rank + "'s output is wrong");
+            }
         }
     }
 
     private long sum(int call, int cell) {
-        return IntStream.range(0, ranks)
-                .mapToLong(rank -> input(call, rank, cell))
-                .sum();
+        long sum = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            sum += input(call, rank, cell);
+        }
+        return sum;
     }
 
     /** A thread block. */
@@ -449,7 +452,7 @@ final class PlanInterpreter {
             require(!name.equals("copy") || from.size() == 1, "copy has one source");
             for (int i = 0; i < sources.size(); i++) {
                 boolean own = !name.startsWith("rre") || i == 0;
-                require(from.get(i).has("type") == own, "the kind of a source of " + name);
+                require(from.get(i).has("type") == own, "the kind of a source");
                 require(
                         !name.equals("put")
                                 || from.get(i)
@@ -459,7 +462,7 @@ final class PlanInterpreter {
             }
             for (int i = 0; i < targets.size(); i++) {
                 boolean own = name.equals("copy") || (!name.equals("put") && i == 0);
-                require(to.get(i).has("type") == own, "the kind of a target of " + name);
+                require(to.get(i).has("type") == own, "the kind of a target");
             }
             require((name.equals("res") || name.equals("rres")) == (!each && to.size() > 1), "re or res");
             int length = sources.getFirst().length();
@@ -512,7 +515,9 @@ final class PlanInterpreter {
             long index = reference.number("index");
             long size = reference.number("size");
             int limit = buffer == 0 ? inputChunks : buffer == 1 ? outputChunks : scratchChunks;
-            require(index >= 0 && size > 0 && index + size <= limit, "chunks " + index + "+" + size + " of " + type);
+            if (index < 0 || size <= 0 || index + size > limit) {
+                throw new Defect("chunks " + index + "+" + size + " of " + type);
+            }
             int first = (int) index * cells;
             int length = (int) size * cells;
             if (outer.isLoop()) {

@@ -28,7 +28,7 @@ class PlanReaderTest {
     @Test
     void readingBackGivesTheSameLoads() {
         int[] plans = new int[1];
-        for (String name : List.of("p3.16xlarge", "pcie-8", "p3.8xlarge", "mi300x8")) {
+        for (String name : List.of("p3.16xlarge", "p3.8xlarge", "mi300x8")) {
             SamplePlans.forEach(
                     Machine.preset(name),
                     sample -> {
@@ -42,7 +42,7 @@ class PlanReaderTest {
                     },
                     refusal -> {});
         }
-        assertThat(plans[0]).isGreaterThan(100);
+        assertThat(plans[0]).isEqualTo(3 * 4 * 4 * 2);
     }
 
     /** The share of the data that goes between each two ranks is that of the trees. */

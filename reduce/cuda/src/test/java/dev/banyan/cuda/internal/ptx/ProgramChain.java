@@ -46,6 +46,7 @@ final class ProgramChain {
     }
 
     private static final Kernel KERNEL = new Kernel.Program(ReduceOp.SUM, Element.F32);
+    private static final String PTX = KERNEL.ptx();
     private static final int BYTES = Float.BYTES;
     private static final long BASES_APART = 1000;
     private static final int LANES_APART = 100;
@@ -73,9 +74,10 @@ final class ProgramChain {
         inputs = new long[shape.gpus()];
         outputs = new long[shape.gpus()];
         expected = new float[count];
+        String text = defect.apply(PTX);
         for (int g = 0; g < shape.gpus(); g++) {
             ProgramGpu gpu = new ProgramGpu(g, memory);
-            functions.add(gpu.function(defect.apply(KERNEL.ptx()), KERNEL.name()));
+            functions.add(gpu.function(text, KERNEL.name()));
             inputs[g] = gpu.reserve(count * BYTES, 16);
             outputs[g] = gpu.reserve(count * BYTES, 16);
             for (int i = 0; i < count; i++) {

@@ -67,7 +67,7 @@ class ExchangeKernelTest {
         if (ptxas.isPresent()) {
             check(PtxCompiler.compile(
                     ptxas.get(),
-                    Stream.of(Element.F32, Element.BF16, Element.I64)
+                    Stream.of(Element.BF16, Element.I64)
                             .<Kernel>map(element -> new ExchangeKernel(ReduceOp.SUM, element, true))
                             .toList(),
                     90));
