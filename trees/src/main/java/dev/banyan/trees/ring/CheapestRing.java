@@ -27,9 +27,11 @@ final class CheapestRing {
                 int last = Integer.numberOfTrailingZeros(rest);
                 int before = set ^ 1 << last;
                 double sum = before == 0 ? prices[start * n + last] : Double.POSITIVE_INFINITY;
+                int row = before * start;
                 for (int ends = before; ends != 0; ends &= ends - 1) {
                     int end = Integer.numberOfTrailingZeros(ends);
-                    sum = Math.min(sum, least[before * start + end] + prices[end * n + last]);
+                    double through = least[row + end] + prices[end * n + last];
+                    sum = through < sum ? through : sum;
                 }
                 least[set * start + last] = sum;
             }
