@@ -262,15 +262,12 @@ static void report_race(const Access *before, const Access *now, const void *at,
     pthread_mutex_unlock(&emu.lock);
 }
 
-static int is_race(const Access *before, const Access *now, const Knowledge *known) {
-    return !happened_before(before, now, known) && !are_strong(before, now);
-}
-
 /*
- * Returns whether whatever races with an access also races with a later one, so that the earlier one may be forgotten.
+ * Returns whether whatever races with an access that happened before also races with a later one, so that the earlier
+ * one may be forgotten.
  */
-static int is_covered(const Access *before, int before_writes, const Access *now, int now_writes, const Knowledge *known) {
-    return (now_writes || !before_writes) && now->strong <= before->strong && happened_before(before, now, known);
+static int is_covered(const Access *before, int before_writes, const Access *now, int now_writes) {
+    return (now_writes || !before_writes) && now->strong <= before->strong;
 }
 
 static void free_older(Shadow *shadow) {
@@ -303,8 +300,10 @@ static int note_access(Shadow *shadow, const Access *now, int writes, const Know
     const Access *with = NULL;
     Access raced;
     int with_writes = 1;
-    if (shadow->is_written && is_race(&shadow->write, now, known)) with = &shadow->write;
-    if (!with && writes && shadow->is_read && is_race(&shadow->read, now, known)) {
+    int write_was_before = shadow->is_written && happened_before(&shadow->write, now, known);
+    int read_was_before = shadow->is_read && happened_before(&shadow->read, now, known);
+    if (shadow->is_written && !write_was_before && !are_strong(&shadow->write, now)) with = &shadow->write;
+    if (!with && writes && shadow->is_read && !read_was_before && !are_strong(&shadow->read, now)) {
         with = &shadow->read;
         with_writes = 0;
     }
@@ -314,8 +313,9 @@ static int note_access(Shadow *shadow, const Access *now, int writes, const Know
     int kept = 0;
     for (int i = 0; i < count; i++) {
         const Older *older = &all[i];
-        if (is_covered(&older->access, older->writes, now, writes, known)) continue;
-        if (!with && (writes || older->writes) && is_race(&older->access, now, known)) {
+        int was_before = happened_before(&older->access, now, known);
+        if (was_before && is_covered(&older->access, older->writes, now, writes)) continue;
+        if (!with && (writes || older->writes) && !was_before && !are_strong(&older->access, now)) {
             raced = older->access;
             with = &raced;
             with_writes = older->writes;
@@ -325,10 +325,11 @@ static int note_access(Shadow *shadow, const Access *now, int writes, const Know
     }
     if (all) shadow->older->count = kept;
     if (with) report_race(with, now, at, with_writes, writes);
-    if (writes && shadow->is_read && is_covered(&shadow->read, 0, now, 1, known)) shadow->is_read = 0;
+    if (writes && read_was_before && is_covered(&shadow->read, 0, now, 1)) shadow->is_read = 0;
     Access *last = writes ? &shadow->write : &shadow->read;
     unsigned char *is_there = writes ? &shadow->is_written : &shadow->is_read;
-    if (*is_there && !with && !is_covered(last, writes, now, writes, known)) keep_older(shadow, last, writes);
+    int was_before = writes ? write_was_before : read_was_before;
+    if (*is_there && !with && !(was_before && is_covered(last, writes, now, writes))) keep_older(shadow, last, writes);
     *last = *now;
     *is_there = 1;
     return with != NULL;
