@@ -71,7 +71,7 @@ class JoinedGpusTest {
                 2,
                 MACHINE + "peer 2 3 none\n",
                 new Case("sum", "0;1", "auto", 1, "graph"),
-                new Case("compare", "0;1", "packing", 23),
+                new Case("compare", "0;1", "packing", 61),
                 new Case("compare", "0,0;1", "ring", 61),
                 new Case("sum", "2;3", "auto", 1),
                 new Case("differ", "0;1", "auto", 1),
@@ -190,7 +190,7 @@ class JoinedGpusTest {
                 new Case("compare", "0;1,2;3", "single-tree", 61),
                 new Case("compare", "0;1;2", "packing", 97),
                 new Case("exchange", "0;1,2;3", "one-shot", 151),
-                new Case("batches", "0;1;2", "packing", 4),
+                new Case("batches", "0;1;2", "packing", 3),
                 new Case("leave", "0;1;2", "star", LEAVE_AFTER));
         for (TestProcess process : three) {
             assertThat(ends(process).subList(0, 4)).containsOnly("done");

@@ -127,7 +127,7 @@ class LaunchOrderTest {
     @ParameterizedTest
     @ValueSource(ints = {48, 80})
     void communicatorsOfOneProcessNeverWaitForEachOther(int multiprocessors) {
-        checkRuns(multiprocessors, 3, 0);
+        checkRuns(multiprocessors, 2, 0);
     }
 
     @Tag("soak")

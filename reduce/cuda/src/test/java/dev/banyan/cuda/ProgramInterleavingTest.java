@@ -33,7 +33,7 @@ class ProgramInterleavingTest {
     /** By the clock of an interleaving. */
     private static final Duration PATIENCE = FaultClock.TIMEOUT;
 
-    private static final int CALLS_OF_A_MACHINE = 10;
+    private static final int CALLS_OF_A_MACHINE = 5;
     private static final int MOST_ELEMENTS = 160;
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
@@ -46,7 +46,7 @@ class ProgramInterleavingTest {
     @Test
     @Tag("soak")
     void tenThousandInterleavingsHaveNoRace() {
-        interleave(1000, 1000);
+        interleave(2000, 1000);
     }
 
     /** @param seed of the first machine */

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Updates on the emulated driver, compared with the host's. */
 class UpdatesTest {
-    private static final int ROUNDS = 3;
+    private static final int ROUNDS = 2;
     private static final long[] COUNTS = {0, 1, 31, 511, 513, ElementTable.CHUNK, ElementTable.CHUNK + 1, 9001};
 
     private final CudaEmulator emulator = EmulatedProcess.begin();
