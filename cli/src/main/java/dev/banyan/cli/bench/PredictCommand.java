@@ -114,8 +114,8 @@ public final class PredictCommand extends ReportCommand {
         sweep.refuseNonsense(variants);
         require(trace == null || !sweep.isSeveral(), "--trace shows one type and operation; name them with -d and -o");
         require(
-                !sweep.hasNccl() || (workload == null && trace == null),
-                "--algorithm nccl is predicted call by call; leave --workload and --trace out");
+                !sweep.hasNccl() || trace == null,
+                "--algorithm nccl is predicted as a whole call, without its copies; leave --trace out");
         if (workload != null) {
             sweep.refuseBesideWorkload();
         }

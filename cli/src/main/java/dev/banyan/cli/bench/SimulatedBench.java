@@ -22,6 +22,7 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProgramSimulator;
@@ -99,18 +100,9 @@ final class SimulatedBench {
         Sweep sweep = asked;
         SimulatedNccl nccl = null;
         if (asked.hasNccl()) {
-            try {
-                if (sums) {
-                    throw new IllegalArgumentException(Algorithms.REPRODUCIBLE.name()
-                            + " asks for results that NCCL does not promise; set it to 0");
-                }
-                nccl = SimulatedNccl.compared(chosen.machine(), profile);
-            } catch (IllegalArgumentException e) {
+            nccl = nccl(sums, asked.algorithms().size() > 1);
+            if (nccl == null) {
                 sweep = asked.withoutNccl();
-                if (sweep.algorithms().isEmpty()) {
-                    throw e;
-                }
-                reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
             }
         }
         NcclTable table = NcclTable.PREDICTED;
@@ -158,6 +150,28 @@ final class SimulatedBench {
                 chosen.machine().name() + ", simulated",
                 rows,
                 bound(sweep).gbs().doubleValue());
+    }
+
+    /**
+     * Returns the model of NCCL, or null where there is none, which a line says.
+     *
+     * @param hasOthers whether there are rows without it
+     * @throws IllegalArgumentException if there is no model and no other row
+     */
+    private @Nullable SimulatedNccl nccl(boolean sums, boolean hasOthers) {
+        try {
+            if (sums) {
+                throw new IllegalArgumentException(
+                        Algorithms.REPRODUCIBLE.name() + " asks for results that NCCL does not promise; set it to 0");
+            }
+            return SimulatedNccl.compared(chosen.machine(), profile);
+        } catch (IllegalArgumentException e) {
+            if (!hasOthers) {
+                throw e;
+            }
+            reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
+            return null;
+        }
     }
 
     private static boolean isNccl(Row row) {
@@ -287,14 +301,17 @@ final class SimulatedBench {
                 .bound();
     }
 
-    /** Predicts the gradients of a model. */
-    void run(Workload workload, List<AlgorithmConfig> algorithms) {
+    /** Predicts the gradients of a model. NCCL's model predicts calls alone, so it has no row for calls in flight. */
+    void run(Workload workload, List<AlgorithmConfig> asked) {
+        List<AlgorithmConfig> algorithms = new ArrayList<>(asked);
+        boolean hasNccl = algorithms.remove(AlgorithmConfig.of(AlgorithmChoice.NCCL));
+        SimulatedNccl nccl = hasNccl ? nccl(reproducible, !algorithms.isEmpty()) : null;
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
         Map<Boolean, List<String>> kernels = new TreeMap<>(Comparator.reverseOrder());
-        try (Rows<WorkloadRow> printed =
-                reporter.rows(workload.name(), algorithms.size() * depths.size(), WorkloadRow::line)) {
+        try (Rows<WorkloadRow> printed = reporter.rows(
+                workload.name(), algorithms.size() * depths.size() + (nccl == null ? 0 : 1), WorkloadRow::line)) {
             for (AlgorithmConfig algorithm : algorithms) {
                 Predictions predictions = predictions(algorithm);
                 IntToDoubleFunction endUs;
@@ -314,6 +331,12 @@ final class SimulatedBench {
                     }
                 }
             }
+            if (nccl != null) {
+                AlgorithmConfig algorithm = AlgorithmConfig.of(AlgorithmChoice.NCCL);
+                if (printed.isLast(WorkloadRow.of(workload, 1, algorithm, ncclMs(nccl, workload), null, null))) {
+                    return;
+                }
+            }
             rows = printed.all();
         }
         if (trace != null) {
@@ -322,11 +345,23 @@ final class SimulatedBench {
         kernels.forEach((areKernels, names) -> reporter.lines(List.of("# "
                 + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")
                 + (areKernels ? "executed by one kernel on each GPU" : "executed by graphs of copies and kernels"))));
+        if (nccl != null) {
+            reporter.lines(List.of("# " + nccl.remark(Collective.ALL_REDUCE)
+                    + "; its keys one after another, as its model knows no calls in flight"));
+        }
         reporter.lines(List.of("# these times have no range, and some of the simulator's constants are assumed"));
         if (reproducible) {
             reporter.lines(passes());
         }
         reporter.result(rows);
+    }
+
+    private static double ncclMs(SimulatedNccl nccl, Workload workload) {
+        return workload.elements().stream()
+                        .mapToDouble(key -> nccl.time(Collective.ALL_REDUCE, key * DataType.F32.bytes())
+                                .us())
+                        .sum()
+                / 1e3;
     }
 
     /** Returns the time of the timeline in us. */

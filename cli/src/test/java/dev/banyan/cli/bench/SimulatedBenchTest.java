@@ -1,6 +1,7 @@
 package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.assertj.core.data.Percentage.withPercentage;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -316,6 +317,29 @@ class SimulatedBenchTest {
     }
 
     @Test
+    void keysOfAWorkloadTakeNcclsTimesOneAfterAnother(@TempDir Path folder) throws Exception {
+        Path sizes = Files.writeString(folder.resolve("sizes.txt"), "262144\n262144\n");
+        String arguments = "predict --machine p3.8xlarge --format json -a ";
+        JsonNode rows =
+                CommandRun.of(arguments + "packing,nccl --workload " + sizes).rows();
+        assertThat(rows.findValuesAsText("algorithm")).containsExactly("packing", "packing", "nccl");
+        assertThat(rows.findValuesAsText("inFlight")).containsExactly("1", "2", "1");
+        double callUs = CommandRun.of(arguments + "nccl -b 1M -e 1M")
+                .rows()
+                .get(0)
+                .get("timeUs")
+                .asDouble();
+        assertThat(rows.get(2).get("timeMs").asDouble()).isEqualTo(2 * callUs / 1e3, within(1e-9));
+        assertThat(CommandRun.of("predict --machine p3.8xlarge -a nccl --workload " + sizes)
+                        .out())
+                .containsPattern("\n +nccl +1 +[0-9.]+ +[0-9.]+\n# nccl: simulated rings")
+                .contains("; its keys one after another, as its model knows no calls in flight\n");
+        CommandRun refused = CommandRun.of("predict --machine mi250x8 -a nccl --workload " + sizes);
+        assertThat(refused.status()).isEqualTo(2);
+        assertThat(refused.err()).contains("no published sweep of the class of profile");
+    }
+
+    @Test
     void workloadsOverlapTheirCalls() throws Exception {
         JsonNode rows = CommandRun.of("predict --machine p3.8xlarge --workload resnet-50 -a packing --format json")
                 .rows();
@@ -394,7 +418,7 @@ class SimulatedBenchTest {
                 "predict --profile v100|no profile and no file is called 'v100'",
                 "predict --trace t.json|name it with --algorithm",
                 "predict --workload resnet-50 --trace t.json|name it with --algorithm",
-                "predict --workload lenet-5 -a nccl|--algorithm nccl is predicted call by call"
+                "predict -a nccl --trace t.json|--algorithm nccl is predicted as a whole call"
             })
     void wrongUsageIsOneSentence(String command, String sentence) {
         CommandRun run = CommandRun.of(command + " --machine p3.16xlarge");
