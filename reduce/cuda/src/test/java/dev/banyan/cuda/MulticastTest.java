@@ -117,7 +117,7 @@ class MulticastTest {
     @ParameterizedTest
     @ValueSource(longs = {16, 16 << 10, 64 << 10, 1 << 20})
     void sizesAroundThresholdsGiveTheBitsOfTheHost(long bytes) {
-        compareAround(bytes, 1, TYPES_AROUND.size());
+        compareAround(bytes, 1, bytes == 64 << 10 ? 1 : TYPES_AROUND.size());
     }
 
     @Tag("soak")
@@ -127,13 +127,15 @@ class MulticastTest {
         compareAround(bytes, bytes < 1 << 20 ? 17 : 2, 1);
     }
 
-    /** @param step every how many pairs of a type and a length are compared; each size begins with another pair */
+    /** @param step 1 to compare each type in each length, or 3 to compare one type in each length, in turn */
     private void compareAround(long bytes, int shifts, int step) {
         HostComparison comparison = HostComparison.exact(new SplittableRandom(bytes));
-        int pair = Long.numberOfTrailingZeros(bytes);
+        int turn = Long.numberOfTrailingZeros(bytes);
         for (int more : new int[] {-1, 0, 1, 16}) {
+            // The next length has another type.
+            turn++;
             for (DataType type : TYPES_AROUND) {
-                if (pair++ % step != 0) {
+                if (turn++ % step != 0) {
                     continue;
                 }
                 long near = bytes / type.bytes() + more;
