@@ -2,6 +2,7 @@ package dev.banyan.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,9 +20,12 @@ class FiguresCommandTest {
     @Test
     void whatTheDocumentsShowIsWhatIsWritten() throws IOException {
         Path written = folder.resolve("deep/figures");
-        assertThat(CommandRun.of("study figures --output " + written + " --profile V100-nvlink")
-                        .status())
-                .isZero();
+        JsonNode answer = CommandRun.of("study figures --format json --output " + written + " --profile V100-nvlink")
+                .json();
+        assertThat(answer.get("command").asText()).isEqualTo("study figures");
+        assertThat(answer.at("/machine/name").asText()).isEqualTo("p3.16xlarge");
+        assertThat(answer.get("profile").asText()).isEqualTo("v100-nvlink");
+        assertThat(answer.get("rows")).isNotEmpty();
         try (var files = Files.list(written)) {
             assertThat(files.map(file -> file.getFileName().toString()))
                     .containsExactlyInAnyOrder(

@@ -117,7 +117,7 @@ class GpuCommandTest {
     /** The figures of the emulated driver mean nothing; each row has both, and every element is checked. */
     @Test
     void ncclRunsInTurnsOnTheSameBuffers() throws Exception {
-        String few = " --devices 0-3 -b 1K -e 4K -f 4 -n 2 -w 1";
+        String few = " --devices 0-3 -b 1K -e 4K -f 4 -n 1 -w 0";
         CommandRun bench = withNccl("bench -a ring,nccl,star" + few);
         assertThat(bench.status()).as(bench.err()).isZero();
         assertThat(bench.out())
@@ -144,12 +144,12 @@ class GpuCommandTest {
 
     @Test
     void ncclIsTestedAndTunedWhereItIsThere() throws Exception {
-        CommandRun selftest = withNccl("selftest --short --devices 0-2 --algorithm nccl,ring");
+        CommandRun selftest = withNccl("selftest --short --devices 0,1 --algorithm nccl,ring");
         assertThat(selftest.status()).as(selftest.err()).isZero();
         assertThat(selftest.out())
                 .containsPattern("nccl: [0-9]+ passed, 0 failed\n")
                 .containsPattern("ring: [0-9]+ passed, 0 failed\n");
-        assertThat(banyan("", "selftest --short --devices 0-2 --algorithm nccl").err())
+        assertThat(banyan("", "selftest --short --devices 0,1 --algorithm nccl").err())
                 .contains("nccl: no NCCL found");
         Path file = folder.resolve("tuned.ini");
         CommandRun tune = withNccl("tune --devices 0,1 -b 1K -e 1K -o " + file);

@@ -49,7 +49,6 @@ class OutputSchemaTest {
                 "page -m p3.8xlarge --devices 0,1 -o FOLDER/p.html|page|p3.8xlarge|-|-|v100-nvlink",
                 "study scaling -m p3.8xlarge --machines 1,2 --workload lenet-5 --images-per-second 1000 --output"
                         + " FOLDER/s.md|study scaling|p3.8xlarge|-|-|v100-nvlink",
-                "study figures --output FOLDER/figures|study figures|p3.16xlarge|-|-|v100-nvlink",
                 "trace run --workload lenet-5 --devices 0,1 --iterations 1 --output FOLDER/traces"
                         + "|trace run|p3.16xlarge|host|loops|-"
             })
@@ -93,7 +92,7 @@ class OutputSchemaTest {
             value = {
                 "topo -m p3.8xlarge|name,weights,gbs,classes,connections",
                 "trees -m p3.8xlarge -a ring|root,share,levels,edges,weight,exactShare,upEdges",
-                "compare -m pcie-4|name,rateGBs,ratio,predictedGBs,depth,trees,generationMs,remark",
+                "compare -m p3.8xlarge --devices 0,1|name,rateGBs,ratio,predictedGBs,depth,trees,generationMs,remark",
                 "bound -m dgx-h100|collective,counted,algbwGBs,busbwGBs,bound,certificate.kind",
                 "predict -m p3.8xlarge -b 1K -e 4K -a star,nccl|algorithm,collective,bytes,count,type,op,timeUs",
                 "settings|name,value,source,defaultValue,allowed,meaning"

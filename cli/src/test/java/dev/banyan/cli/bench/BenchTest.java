@@ -109,7 +109,7 @@ class BenchTest {
 
     @Test
     void allTypesAndOperationsAreSweptInTurn() throws Exception {
-        String command = "predict -m dgx-1v -g 3 -b 24 -e 24 -d all -o ";
+        String command = "predict -m dgx-1v -g 3 -b 24 -e 24 -a star -d all -o ";
         assertThat(kinds(command + "all")).hasSize(8 * 5).contains("int8 sum", "half avg", "double prod");
         assertThat(CommandRun.of(command + "max").out())
                 .contains(", 3 devices")
