@@ -6,8 +6,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Keeps the modules of kernels, as each device and each communicator loads the same ones. The garbage collector may
- * take a text back, which is then made anew. Safe for use from any thread.
+ * Keeps the modules of kernels, as each device and each communicator loads the same ones: at most one for each type,
+ * operation and number of sources. The garbage collector may take a text back, which is then made anew. Safe for use
+ * from any thread.
  */
 public final class KernelTexts {
     private static final Map<Kernel, SoftReference<byte[]>> TEXTS = new ConcurrentHashMap<>();
