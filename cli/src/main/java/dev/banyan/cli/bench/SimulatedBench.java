@@ -100,10 +100,9 @@ final class SimulatedBench {
         Sweep sweep = asked;
         SimulatedNccl nccl = null;
         if (asked.hasNccl()) {
-            nccl = nccl(sums, asked.algorithms().size() > 1);
-            if (nccl == null) {
-                sweep = asked.withoutNccl();
-            }
+            Sweep others = asked.withoutNccl();
+            nccl = nccl(sums, !others.algorithms().isEmpty());
+            sweep = nccl == null ? others : asked;
         }
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
@@ -303,9 +302,8 @@ final class SimulatedBench {
 
     /** Predicts the gradients of a model. NCCL's model predicts calls alone, so it has no row for calls in flight. */
     void run(Workload workload, List<AlgorithmConfig> asked) {
-        List<AlgorithmConfig> algorithms = new ArrayList<>(asked);
-        boolean hasNccl = algorithms.remove(AlgorithmConfig.of(AlgorithmChoice.NCCL));
-        SimulatedNccl nccl = hasNccl ? nccl(reproducible, !algorithms.isEmpty()) : null;
+        List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);
+        SimulatedNccl nccl = Sweep.hasNccl(asked) ? nccl(reproducible, !algorithms.isEmpty()) : null;
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);

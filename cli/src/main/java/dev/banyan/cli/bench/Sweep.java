@@ -43,10 +43,12 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
 
     /** Returns the sweep without NCCL. */
     Sweep withoutNccl() {
-        return new Sweep(
-                call,
-                counts,
-                algorithms.stream().filter(algorithm -> !isNccl(algorithm)).toList());
+        return new Sweep(call, counts, withoutNccl(algorithms));
+    }
+
+    /** Returns algorithms without NCCL. */
+    static List<AlgorithmConfig> withoutNccl(List<AlgorithmConfig> algorithms) {
+        return algorithms.stream().filter(algorithm -> !isNccl(algorithm)).toList();
     }
 
     /** Returns whether NCCL is among the algorithms. */

@@ -34,26 +34,18 @@ record Contender(AlgorithmConfig choice) {
                 : Optional.empty();
     }
 
-    /** Returns the figures of its trees. */
-    WayFigures figures(ChosenMachine chosen) {
-        return builder(chosen).get().get();
+    /** Returns the settings of all contenders. */
+    static Config settings() {
+        return Config.load().without(List.of(Algorithms.LOG_TREE));
     }
 
-    /**
-     * Returns what builds its trees, which takes the time of planning; what that supplies rates them. Settings are read
-     * here.
-     */
-    Supplier<Supplier<WayFigures>> builder(ChosenMachine chosen) {
-        Config config = Config.load().without(List.of(Algorithms.LOG_TREE));
-        return () -> build(chosen, config);
-    }
-
-    private Supplier<WayFigures> build(ChosenMachine chosen, Config config) {
+    /** Builds its trees, which takes the time of planning; the returned supplier rates them. */
+    Supplier<WayFigures> build(ChosenMachine chosen, Config settings) {
         if (choice.algorithm() == AlgorithmChoice.PACKING) {
             TreePacking packing = AllReducePacking.of(chosen.network());
             return () -> WayFigures.of(packing);
         }
-        Planner planner = Planner.ofNamed(chosen.machine(), config);
+        Planner planner = Planner.ofNamed(chosen.machine(), settings);
         List<PackedTree> trees = planner.trees(choice, Collective.ALL_REDUCE, -1);
         return () -> new WayFigures(
                 AlgorithmLoads.of(planner, choice, chosen.allLinks()).rateGbs(),

@@ -2,6 +2,7 @@ package dev.banyan.study.compare;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.TreeGenerator;
@@ -59,6 +60,7 @@ public record SubsetRow(
         TreePacking packing = AllReducePacking.of(set.network());
         Trial timed = Trial.timeQuickly(new Contender(AlgorithmConfig.of(AlgorithmChoice.PACKING)), set);
         BigFraction bound = packing.bound().gbs();
+        Config settings = Contender.settings();
         return new SubsetRow(
                 set.group(),
                 packing.network().joinedByNvlink()
@@ -70,9 +72,10 @@ public record SubsetRow(
                 ratio(
                         AlgorithmConfig.of(AlgorithmChoice.MULTI_TREE).withTrees(TreeGenerator.KERNIGHAN_LIN),
                         set,
+                        settings,
                         bound),
-                ratio(AlgorithmConfig.of(AlgorithmChoice.RING), set, bound),
-                ratio(AlgorithmConfig.of(AlgorithmChoice.STAR), set, bound),
+                ratio(AlgorithmConfig.of(AlgorithmChoice.RING), set, settings, bound),
+                ratio(AlgorithmConfig.of(AlgorithmChoice.STAR), set, settings, bound),
                 packing.trees().size(),
                 packing.depth(),
                 timed.generationMs(),
@@ -80,8 +83,13 @@ public record SubsetRow(
                 relays == null ? null : withRelays(packing, set, relays).doubleValue());
     }
 
-    private static double ratio(AlgorithmConfig choice, ChosenMachine set, BigFraction bound) {
-        return new Contender(choice).figures(set).rateGbs().divide(bound).doubleValue();
+    private static double ratio(AlgorithmConfig choice, ChosenMachine set, Config settings, BigFraction bound) {
+        return new Contender(choice)
+                .build(set, settings)
+                .get()
+                .rateGbs()
+                .divide(bound)
+                .doubleValue();
     }
 
     private static BigFraction withRelays(TreePacking alone, ChosenMachine set, int[] relays) {

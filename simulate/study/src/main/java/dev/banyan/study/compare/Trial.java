@@ -1,5 +1,6 @@
 package dev.banyan.study.compare;
 
+import dev.banyan.config.Config;
 import dev.banyan.study.machine.ChosenMachine;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -31,10 +32,11 @@ record Trial(
     }
 
     private static Trial of(Contender contender, ChosenMachine chosen, int mostRuns) {
+        Config settings = Contender.settings();
         return contender
                 .refusal(chosen)
                 .map(why -> new Trial(contender.label(), null, why, 0))
-                .orElseGet(() -> of(contender.label(), contender.builder(chosen), mostRuns));
+                .orElseGet(() -> of(contender.label(), () -> contender.build(chosen, settings), mostRuns));
     }
 
     /** The same of what has no name of its own. */

@@ -1,12 +1,9 @@
 package dev.banyan.study.diagnosis;
 
-import dev.banyan.config.Config;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
@@ -30,11 +27,8 @@ import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.DoubleSummaryStatistics;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,30 +59,10 @@ public record SweepDiagnosis(
      * @param execution what executes Banyan's calls
      */
     public static List<SweepDiagnosis> of(List<ComparedSweep> sweeps, Execution execution) {
-        Map<Constants, Predictor> predictors = new HashMap<>();
+        CallPredictions predictions = new CallPredictions(execution);
         return sweeps.stream()
-                .map(measured -> new Findings(
-                                measured,
-                                () -> predictors.computeIfAbsent(
-                                        new Constants(measured.setting().machine(), measured.profile()),
-                                        constants -> Predictor.of(constants, execution)))
-                        .diagnosis())
+                .map(measured -> new Findings(measured, predictions).diagnosis())
                 .toList();
-    }
-
-    /** A machine and the constants of its simulators. */
-    private record Constants(Machine machine, Profile profile) {}
-
-    /** Banyan's calls on a machine. */
-    private record Predictor(RangedCosts costs, Predictions predictions) {
-        static Predictor of(Constants constants, Execution execution) {
-            RangedCosts costs = new RangedCosts(constants.machine(), constants.profile(), execution);
-            return new Predictor(costs, new Predictions(constants.machine(), Config.defaults(), costs.usual()));
-        }
-
-        PredictedCall call(CollectiveRequest request) {
-            return predictions.call(request, costs);
-        }
     }
 
     /** Finds what there is to say. */
@@ -116,7 +90,7 @@ public record SweepDiagnosis(
         private final @Nullable NcclLog log;
         private final List<String> causes;
         private final ComparedSweep measured;
-        private final Supplier<Predictor> predictor;
+        private final CallPredictions predictions;
         private final NcclRings rings;
         private final SweepComparison compared;
         /** The bound, with reduction in the switches where they can. */
@@ -128,9 +102,8 @@ public record SweepDiagnosis(
         private final List<String> findings = new ArrayList<>();
         private final List<Advice> advice = new ArrayList<>();
 
-        /** @param predictor is asked where Banyan's calls are predicted */
-        Findings(ComparedSweep measured, Supplier<Predictor> predictor) {
-            this.predictor = predictor;
+        Findings(ComparedSweep measured, CallPredictions predictions) {
+            this.predictions = predictions;
             this.measured = measured;
             log = measured.log().orElse(null);
             causes = Causes.of(measured);
@@ -434,7 +407,7 @@ public record SweepDiagnosis(
             }
             SweepComparison.Row last = compared.rows().getLast();
             CollectiveRequest request = Predictions.request(collective, root(), machine.size(), last.bytes(), false);
-            PredictedCall call = predictor.get().call(request);
+            PredictedCall call = predictions.call(measured, request);
             double us = call.us();
             double ratio = last.measuredUs() / us;
             double gbs = last.bytes() / us / 1e3;

@@ -1,7 +1,6 @@
 package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
-import dev.banyan.cuda.internal.ptx.KernelTexts;
 import dev.banyan.cuda.type.CudaException;
 import java.util.HashMap;
 import java.util.HexFormat;

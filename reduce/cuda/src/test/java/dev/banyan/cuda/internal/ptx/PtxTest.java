@@ -54,7 +54,7 @@ class PtxTest {
     @ParameterizedTest
     @CsvSource({"2, 0, 70", "3, 1, 90"})
     void kernelsCompileFor(int sources, int first, int architecture) {
-        compile(eachSecond(kernels(sources, sources), first), architecture);
+        compile(every(2, first, kernels(sources, sources)), architecture);
     }
 
     @Tag("soak")
@@ -69,12 +69,7 @@ class PtxTest {
     void kernelsOfEightSourcesCompile() {
         List<Kernel> all = kernels(8, 8);
         // One kernel of most elements, by all operations in turn.
-        compile(
-                IntStream.range(0, OPS.size() * Element.values().length)
-                        .filter(i -> i % (OPS.size() + 1) == 0)
-                        .mapToObj(all::get)
-                        .toList(),
-                70);
+        compile(every(OPS.size() + 1, 0, all.subList(0, OPS.size() * Element.values().length)), 70);
     }
 
     /** A program of each element, by operations in turn: every second one for each architecture. */
@@ -85,12 +80,13 @@ class PtxTest {
                 .<Kernel>map(element -> new Kernel.Program(
                         element == Element.I128 ? ReduceOp.SUM : OPS.get(element.ordinal() % OPS.size()), element))
                 .toList();
-        compile(eachSecond(all, first), architecture);
+        compile(every(2, first, all), architecture);
     }
 
-    private static List<Kernel> eachSecond(List<Kernel> all, int first) {
+    /** Returns some of the kernels, a step apart. */
+    private static List<Kernel> every(int step, int first, List<Kernel> all) {
         return IntStream.range(0, all.size())
-                .filter(i -> i % 2 == first)
+                .filter(i -> i % step == first)
                 .mapToObj(all::get)
                 .toList();
     }
@@ -176,11 +172,7 @@ class PtxTest {
         Optional<Path> ptxas = PtxCompiler.ptxas();
         for (int a = 0; a < ARCHITECTURES.size(); a++) {
             int architecture = ARCHITECTURES.get(a);
-            int first = a % step;
-            List<Kernel> kernels = IntStream.range(0, all.size())
-                    .filter(k -> k % step == first)
-                    .mapToObj(all::get)
-                    .toList();
+            List<Kernel> kernels = every(step, a % step, all);
             Map<String, PtxCompiler.Compiled> made = architecture == 70
                     ? PtxCompiler.compile(kernels, architecture)
                     : ptxas.isPresent() ? PtxCompiler.compile(ptxas.get(), kernels, architecture) : Map.of();

@@ -1,5 +1,6 @@
-package dev.banyan.cuda.internal.ptx;
+package dev.banyan.cuda.internal.driver;
 
+import dev.banyan.cuda.internal.ptx.Kernel;
 import java.lang.ref.SoftReference;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -10,13 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
  * operation and number of sources. The garbage collector may take a text back, which is then made anew. Safe for use
  * from any thread.
  */
-public final class KernelTexts {
+final class KernelTexts {
     private static final Map<Kernel, SoftReference<byte[]>> TEXTS = new ConcurrentHashMap<>();
 
     private KernelTexts() {}
 
     /** Returns the module of a kernel as the driver takes it: PTX text and a zero. Callers must not change it. */
-    public static byte[] of(Kernel kernel) {
+    static byte[] of(Kernel kernel) {
         SoftReference<byte[]> kept = TEXTS.get(kernel);
         byte[] text = kept == null ? null : kept.get();
         if (text == null) {
