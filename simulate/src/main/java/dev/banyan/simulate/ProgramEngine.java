@@ -55,19 +55,14 @@ final class ProgramEngine implements FairShares.Listener {
     private final double[] part;
 
     /** @param listener receives what the run does; null for none */
-    ProgramEngine(
-            Wiring wiring,
-            ProgramWorkload work,
-            Profile profile,
-            boolean inLines,
-            @Nullable SimulationListener listener) {
+    ProgramEngine(Wiring wiring, ProgramWorkload work, Profile profile, @Nullable SimulationListener listener) {
         this.listener = listener;
         this.wiring = wiring;
         this.work = work;
         launch = Clock.ofUs(profile.get(Constant.PROGRAM_LAUNCH_US));
         launchStep = Clock.ofUs(profile.get(Constant.PROGRAM_LAUNCH_STEP_US));
-        slice = inLines ? 0 : Clock.ofUs(profile.get(Constant.PROGRAM_SLICE_US));
-        arrival = Clock.ofUs(profile.get(inLines ? Constant.PROGRAM_LINE_US : Constant.PROGRAM_FLAG_US));
+        slice = work.inLines ? 0 : Clock.ofUs(profile.get(Constant.PROGRAM_SLICE_US));
+        arrival = Clock.ofUs(profile.get(work.inLines ? Constant.PROGRAM_LINE_US : Constant.PROGRAM_FLAG_US));
         end = Clock.ofUs(profile.get(Constant.PROGRAM_END_US));
         shares = new FairShares(work.pathStart, work.path, work.capacity, work.queueing);
         ends = new SharedEnds(work.pathStart, work.path, work.capacity.length);

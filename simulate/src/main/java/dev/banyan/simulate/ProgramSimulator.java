@@ -13,10 +13,14 @@ import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
+import java.nio.LongBuffer;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
@@ -52,16 +56,36 @@ import org.jspecify.annotations.Nullable;
  * to one device could meet in its memory.
  *
  * <p>Where nobody measured a constant, a profile has a range; {@link Profile#fastest} and {@link Profile#slowest} give
- * those of times. Time is counted in whole picoseconds. The same input gives the same result. Immutable and safe for
- * use from any thread.
+ * those of times. Time is counted in whole picoseconds. The same input gives the same result. Safe for use from any
+ * thread.
  */
 public final class ProgramSimulator {
     /** Least number of slices of the shorter one of two programs from which longer ones are extrapolated. */
     private static final int LEAST_STEADY_SLICES = 16;
+    /** Greatest number of programs whose times are kept. */
+    private static final int MOST_KNOWN = 64;
+
+    /**
+     * The parts of a run that a prediction takes.
+     *
+     * @param endUs the time of the program
+     * @param busiestUs what the busiest arc takes at its full rate, which no pipeline is faster than
+     */
+    private record Times(double endUs, double busiestUs) {}
 
     private final Wiring wiring;
     private final Profile profile;
     private final ExchangeModel exchanges;
+    /**
+     * Times of the last programs. A sweep asks for many of them several times: lengths that differ only in the number
+     * of slices, calls in place and out of place, and what the automatic choice takes.
+     */
+    private final Map<LongBuffer, Times> known = Collections.synchronizedMap(new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<LongBuffer, Times> eldest) {
+            return size() > MOST_KNOWN;
+        }
+    });
 
     /**
      * Creates a simulator.
@@ -166,7 +190,7 @@ public final class ProgramSimulator {
      * @throws IllegalArgumentException if its ranks are not the machine's, or it takes longer than 26 days
      */
     public Simulation run(ProgramLayout layout) {
-        return run(layout, Integer.MAX_VALUE, null);
+        return run(work(layout, Integer.MAX_VALUE), null);
     }
 
     /**
@@ -176,17 +200,20 @@ public final class ProgramSimulator {
      * @throws IllegalArgumentException as {@link #run(ProgramLayout)}
      */
     public Simulation run(ProgramLayout layout, SimulationListener listener) {
-        return run(layout, Integer.MAX_VALUE, listener);
+        return run(work(layout, Integer.MAX_VALUE), listener);
     }
 
-    private Simulation run(ProgramLayout layout, int sliceLimit, @Nullable SimulationListener listener) {
+    private ProgramWorkload work(ProgramLayout layout, int sliceLimit) {
         int ranks = layout.program().schedule().ranks();
         if (ranks != wiring.ranks) {
             throw new IllegalArgumentException("a program of " + ranks + " ranks; the network of "
                     + wiring.network.name() + " has " + wiring.ranks);
         }
-        ProgramWorkload work = new ProgramWorkload(layout, sliceLimit, wiring, profile);
-        return new ProgramEngine(wiring, work, profile, layout.lowLatency(), listener).run();
+        return new ProgramWorkload(layout, sliceLimit, wiring, profile);
+    }
+
+    private Simulation run(ProgramWorkload work, @Nullable SimulationListener listener) {
+        return new ProgramEngine(wiring, work, profile, listener).run();
     }
 
     /**
@@ -204,16 +231,27 @@ public final class ProgramSimulator {
         }
         int few = Math.max(LEAST_STEADY_SLICES, stages);
         if (most <= 2 * few) {
-            return run(layout).endUs();
+            return times(layout, Integer.MAX_VALUE).endUs;
         }
-        double us = run(layout, few, null).endUs();
-        Simulation twice = run(layout, 2 * few, null);
+        Times once = times(layout, few);
+        Times twice = times(layout, 2 * few);
         double more = (double) most / few - 2;
-        double steadyUs = Math.max(twice.endUs() - us, busiestUs(twice) / 2);
-        return twice.endUs() + steadyUs * more;
+        double steadyUs = Math.max(twice.endUs - once.endUs, twice.busiestUs / 2);
+        return twice.endUs + steadyUs * more;
     }
 
-    /** Returns what the busiest arc takes at its full rate, which no pipeline is faster than. */
+    private Times times(ProgramLayout layout, int sliceLimit) {
+        ProgramWorkload work = work(layout, sliceLimit);
+        LongBuffer key = work.key();
+        Times times = known.get(key);
+        if (times == null) {
+            Simulation simulation = run(work, null);
+            times = new Times(simulation.endUs(), busiestUs(simulation));
+            known.put(key, times);
+        }
+        return times;
+    }
+
     private double busiestUs(Simulation simulation) {
         double stores = profile.get(Constant.PROGRAM_STORE_FRACTION) * Clock.TICKS_PER_US;
         return IntStream.range(0, wiring.network.arcs())

@@ -7,8 +7,11 @@ import dev.banyan.schedule.internal.program.Move;
 import dev.banyan.schedule.internal.program.Operand;
 import dev.banyan.schedule.internal.program.ProgramLayout;
 import dev.banyan.simulate.internal.rate.Clock;
+import java.nio.LongBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /**
  * The loops of a laid-out program as flat arrays, numbered through in the order of lanes and moves. A loop has a flow
@@ -23,6 +26,9 @@ final class ProgramWorkload {
     private static final int BYTES_OF_A_THREAD = 16;
 
     private static final int LINE_DATA_OF_A_THREAD = 8;
+
+    /** True if data goes in lines. */
+    final boolean inLines;
 
     final int loops;
     /** By loop: its rank, its number of slices, and the bytes of a slice and of the last one. */
@@ -82,6 +88,7 @@ final class ProgramWorkload {
             firstLoop[l + 1] = firstLoop[l] + lanes.get(l).moves().size();
             most = Math.max(most, layout.slices(lanes.get(l)));
         }
+        inLines = layout.lowLatency();
         loops = firstLoop[lanes.size()];
         rank = new int[loops];
         lane = new int[loops];
@@ -157,6 +164,25 @@ final class ProgramWorkload {
                 loopOfFlow[flow] = loop;
             }
         }
+    }
+
+    /** Returns all that tells this program from others on the same wiring by the same profile, as a key of a map. */
+    LongBuffer key() {
+        LongStream.Builder key = LongStream.builder().add(inLines ? 1 : 0).add(loops);
+        for (int loop = 0; loop < loops; loop++) {
+            key.add(rank[loop]).add(slices[loop]).add(Double.doubleToLongBits(sliceBytes[loop]));
+            key.add(Double.doubleToLongBits(lastBytes[loop])).add(flowStart[loop + 1]);
+            waits.get(loop).forEach(wait -> key.add(wait.loop).add(wait.lag).add(wait.ticks));
+        }
+        for (int flow = 0; flow < weight.length; flow++) {
+            key.add(target[flow]).add(Double.doubleToLongBits(weight[flow]));
+            key.add(Double.doubleToLongBits(capacity[capacity.length - weight.length + flow]));
+        }
+        for (int[] block : blocks) {
+            key.add(block.length);
+            Arrays.stream(block).forEach(key::add);
+        }
+        return LongBuffer.wrap(key.build().toArray());
     }
 
     private void connect(ProgramLayout layout, Channel channel, int firstLoop, Profile profile, boolean startsAtOnce) {

@@ -200,6 +200,28 @@ class ProgramSimulatorTest {
     }
 
     @Test
+    void aSimulatorThatHasPredictedOtherProgramsPredictsTheSame() {
+        Setup setup = Setup.of("p3.16xlarge");
+        for (int turn = 0; turn < 2; turn++) {
+            for (AlgorithmChoice algorithm : List.of(AlgorithmChoice.PACKING, AlgorithmChoice.RING)) {
+                for (Collective collective : List.of(Collective.ALL_REDUCE, Collective.ALL_GATHER)) {
+                    // In lines, in slices of several lengths, and extrapolated.
+                    for (long count = 400; count <= 8 << 20; count *= 7) {
+                        PlannedSchedule planned = setup.planner.plan(
+                                AlgorithmConfig.of(algorithm),
+                                new CollectiveRequest(collective, -1, count, 4, true, Long.MAX_VALUE));
+                        ProgramSimulator fresh = new ProgramSimulator(
+                                preset("p3.16xlarge"), setup.costs.network(), planned.links(), setup.costs.profile());
+                        assertThat(setup.us(planned))
+                                .as("%s of %d elements by %s", collective, count, algorithm)
+                                .isEqualTo(fresh.predictedUs(setup.layout(planned)));
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
     void rangesHoldTheMiddle() {
         Machine machine = preset("p3.16xlarge");
         Profile profile = Profiles.of(machine);
