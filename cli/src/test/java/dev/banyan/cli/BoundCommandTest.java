@@ -229,7 +229,7 @@ class BoundCommandTest {
             assertThat(CommandRun.of(command + " --machine " + topo).out())
                     .as(command)
                     .contains("# assumed: peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
-                            + " --peer-access no if they don't); what such links limit rests on that\n")
+                            + " --peer-access no if they don't); rates over such links rest on that\n")
                     .doesNotContain("sockets;");
             assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
                             .out())

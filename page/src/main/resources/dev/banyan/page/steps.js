@@ -2,9 +2,9 @@
 
 import { byId, html, options } from "./dom.js";
 import { count, digits, size } from "./format.js";
-import { hue, onTheme } from "./theme.js";
+import { onTheme } from "./theme.js";
 import { boundOfTimes, model } from "./model.js";
-import { chartOptions } from "./curves.js";
+import { chartOptions, curveColour } from "./curves.js";
 
 const ELEMENT_BYTES = 4;
 let plot;
@@ -18,31 +18,36 @@ function boundMs(step) {
   return bytesOf(step) / boundOfTimes / 1e6;
 }
 
-function beam(ms, longest, name, text, opacity) {
+/** Returns the curve of a way, whose name and colour it has. */
+function curveOf(way) {
+  return { ...model.curves[way.curve], number: way.curve };
+}
+
+function beam(ms, longest, curve, text, opacity) {
   const part = (72 * ms) / longest;
   return html(
     "div",
-    { class: "beam", title: `${name}, ${text}: ${digits(ms)} ms` },
-    html("i", { style: `width:${part}%;background:${hue(model.algorithms.indexOf(name))};opacity:${opacity}` }),
+    { class: "beam", title: `${curve.name}, ${text}: ${digits(ms)} ms` },
+    html("i", { style: `width:${part}%;background:${curveColour(curve)};opacity:${opacity}` }),
     html("span", { style: `left:calc(${part}% + 6px)` }, `${digits(ms)} ms ${text}`),
   );
 }
 
 function bars(step) {
-  const longest = Math.max(...step.ways.map((way) => Math.max(way.togetherMs, way.oneByOneMs)));
+  const longest = Math.max(...step.ways.map((way) => Math.max(way.togetherMs ?? 0, way.oneByOneMs)));
   byId("step-bars").replaceChildren(
     html(
       "div",
       { class: "exchange" },
       ...step.ways.flatMap((way) => {
-        const name = model.algorithms[way.algorithm];
+        const of = curveOf(way);
         return [
-          html("span", {}, name),
+          html("span", {}, of.name),
           html(
             "div",
             { class: "pair" },
-            beam(way.togetherMs, longest, name, "all at once", 1),
-            beam(way.oneByOneMs, longest, name, "one by one", 0.5),
+            ...(way.togetherMs === undefined ? [] : [beam(way.togetherMs, longest, of, "all at once", 1)]),
+            beam(way.oneByOneMs, longest, of, "one by one", 0.5),
           ),
         ];
       }),
@@ -67,7 +72,8 @@ function bars(step) {
 
 function curve(step) {
   const place = byId("step-chart");
-  const done = step.ways.map((way) =>
+  const ways = step.ways.filter((way) => way.doneMs !== undefined);
+  const done = ways.map((way) =>
     way.doneMs.map((ms, key) => [ms, step.elements[key]]).sort((a, b) => a[0] - b[0]),
   );
   const times = [...new Set([0, ...done.flatMap((keys) => keys.map(([ms]) => ms))])].sort((a, b) => a - b);
@@ -92,8 +98,8 @@ function curve(step) {
       300,
       { label: "time since the first gradient", format: (ms) => `${digits(ms)} ms`, space: 60 },
       { label: "gradients exchanged", format: (megabytes) => `${digits(megabytes)} MB` },
-      step.ways.map((way) => ({
-        stroke: hue(way.algorithm),
+      ways.map((way) => ({
+        stroke: curveColour(curveOf(way)),
         width: 2,
         points: { show: false },
         paths: uPlot.paths.stepped({ align: 1 }),
@@ -110,7 +116,8 @@ function show() {
   byId("step-note").textContent =
     `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32; ` +
     "predicted without computing in between. " +
-    "Of calls in flight, kernels run one after another, and graphs of copies share the links.";
+    "Of calls in flight, kernels run one after another, and graphs of copies share the links." +
+    (step.ways.some((way) => way.togetherMs === undefined) ? " The model of NCCL has no calls in flight." : "");
   bars(step);
   curve(step);
 }
@@ -122,7 +129,7 @@ export function stepRows() {
       step.workload,
       step.elements.length,
       bytesOf(step),
-      model.algorithms[way.algorithm],
+      curveOf(way).name,
       digits(way.togetherMs, 6),
       digits(way.oneByOneMs, 6),
       digits(boundMs(step), 6),

@@ -320,7 +320,7 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#step-note")).startsWith("3 gradients");
         browser.choose("#step-model", "large");
         assertThat(browser.text("#step-note")).startsWith("2 gradients, 19.07 MiB");
-        assertThat(browser.text("#step-bars")).contains("packing", "all at once", "one by one");
+        assertThat(browser.text("#step-bars")).contains("packing", "auto", "nccl", "all at once", "one by one");
         assertThat(browser.all("#step-chart canvas")).hasSize(1);
     }
 

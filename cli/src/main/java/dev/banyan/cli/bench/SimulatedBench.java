@@ -22,7 +22,6 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProgramSimulator;
@@ -234,7 +233,7 @@ final class SimulatedBench {
         if (programs == 0) {
             return List.of(
                     "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
-                    "# (predicted are kernels of GPUs with peer access and no CPU between them, unless"
+                    "# (kernels are predicted for GPUs with peer access and no CPU between them, unless"
                             + " BANYAN_CUDA_EXECUTOR=graph; GPUs with CPUs between them run kernels too, if the driver"
                             + " grants peer access, but nobody has measured their stores there)");
         }
@@ -331,7 +330,8 @@ final class SimulatedBench {
             }
             if (nccl != null) {
                 AlgorithmConfig algorithm = AlgorithmConfig.of(AlgorithmChoice.NCCL);
-                if (printed.isLast(WorkloadRow.of(workload, 1, algorithm, ncclMs(nccl, workload), null, null))) {
+                double timeMs = nccl.oneByOneUs(workload) / 1e3;
+                if (printed.isLast(WorkloadRow.of(workload, 1, algorithm, timeMs, null, null))) {
                     return;
                 }
             }
@@ -352,14 +352,6 @@ final class SimulatedBench {
             reporter.lines(passes());
         }
         reporter.result(rows);
-    }
-
-    private static double ncclMs(SimulatedNccl nccl, Workload workload) {
-        return workload.elements().stream()
-                        .mapToDouble(key -> nccl.time(Collective.ALL_REDUCE, key * DataType.F32.bytes())
-                                .us())
-                        .sum()
-                / 1e3;
     }
 
     /** Returns the time of the timeline in us. */

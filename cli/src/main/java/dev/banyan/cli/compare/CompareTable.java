@@ -112,12 +112,19 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                                 : "")));
             }
         }
+        lines.add("times by size with ranges: banyan predict -a auto,nccl; rings for NCCL and packed trees for MSCCL++:"
+                + " banyan export");
         return lines;
+    }
+
+    private static String busbw(double gbs) {
+        return " (" + Numbers.plain(gbs) + " of busbw)";
     }
 
     private List<String> header() {
         List<String> lines = new ArrayList<>();
         String which = comparison.devices().toString().replace(" ", "");
+        double busFactor = Collective.ALL_REDUCE.busFactor(comparison.devices().size());
         lines.add("# " + TerminalText.of(comparison.machine()) + ": allreduce between "
                 + comparison.devices().size() + " devices " + which
                 + (comparison.relays().isEmpty()
@@ -125,13 +132,16 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                         : ", relays " + comparison.relays().toString().replace(" ", "")));
         lines.add("# bound" + (comparison.counted().isEmpty() ? "" : " (" + comparison.counted() + ")") + ": "
                 + TerminalText.of(comparison.certificate().sentence())
+                + busbw(comparison.boundGBs() * busFactor)
                 + (comparison.boundWithoutRelaysGBs() == null
                         ? ""
                         : "; without relays " + Numbers.gbs(comparison.boundWithoutRelaysGBs())));
         comparison
                 .beyond()
-                .forEach(limit ->
-                        lines.add("# " + TerminalText.of(limit.isOverAllLinks() ? limit.sentence() : limit.reason())));
+                .forEach(limit -> lines.add("# "
+                        + (limit.isOverAllLinks()
+                                ? TerminalText.of(limit.sentence())
+                                : TerminalText.of(limit.reason()) + busbw(limit.busbwGBs()))));
         Assumptions.line(comparison.assumed()).ifPresent(line -> lines.add("# " + line));
         comparison.remarks().forEach(remark -> lines.add("# " + TerminalText.of(remark)));
         if (comparison.hint() != null) {

@@ -28,7 +28,7 @@ public final class Assumptions {
                 .distinct()
                 .collect(Collectors.joining(" or "));
         return Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
-                + "; what such links limit rests on that"
-                + (options.isEmpty() ? "" : " (if you know better, state it by " + options + ")"));
+                + "; rates over such links rest on that"
+                + (options.isEmpty() ? "" : " (state what you know by " + options + ")"));
     }
 }

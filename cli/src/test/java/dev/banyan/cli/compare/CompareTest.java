@@ -108,7 +108,7 @@ class CompareTest {
                 .anyMatch(line ->
                         line.equals("# bound (NVLink): limited by the links of all 4 GPUs to NVSwitch: each GPU has 300"
                                 + " GB/s each way and must send and receive 3/2 bytes on average for each byte of"
-                                + " data: 300 * 2/3 = 200 GB/s"))
+                                + " data: 300 * 2/3 = 200 GB/s (300 of busbw)"))
                 .anyMatch(line -> line.matches("# allreduce +algbw +ratio +predicted at +depth +trees +planning"))
                 .anyMatch(line -> line.matches("  packing +200\\.000 +1\\.000 +1[0-9.]+ +1 +4 +\\d+\\.\\d\\d"))
                 .anyMatch(line -> line.matches("  star +100\\.000 +0\\.500 +[0-9.]+ +1 +1 +\\d+\\.\\d\\d"));
@@ -184,7 +184,7 @@ class CompareTest {
                         "| allreduce | algbw (GB/s) | ratio to bound | predicted at 1 GiB (GB/s) | depth | trees |"
                                 + " planning (ms) |",
                         "|---|---:|---:|---:|---:|---:|---:|")
-                .anyMatch(line -> line.endsWith("100 GB/s; without relays 50 GB/s"))
+                .anyMatch(line -> line.endsWith("100 GB/s (150 of busbw); without relays 50 GB/s"))
                 .anyMatch(line -> line.startsWith("| packing | 50.000 | 0.500 |"))
                 .anyMatch(line -> line.startsWith("| packing+relays | 100.000 | 1.000 |"));
     }

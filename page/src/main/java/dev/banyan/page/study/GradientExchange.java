@@ -4,6 +4,7 @@ import dev.banyan.page.model.StepModel;
 import dev.banyan.page.model.StepModel.Exchange;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Predicts how long it takes to exchange the gradients of a model. */
 final class GradientExchange {
@@ -18,10 +20,16 @@ final class GradientExchange {
 
     private final Calls calls;
     private final List<AlgorithmConfig> algorithms;
+    private final Optional<SimulatedNccl> nccl;
 
-    GradientExchange(Calls calls, List<AlgorithmConfig> algorithms) {
+    /**
+     * @param algorithms those of the first curves
+     * @param nccl that of the next curve, if there is one
+     */
+    GradientExchange(Calls calls, List<AlgorithmConfig> algorithms, Optional<SimulatedNccl> nccl) {
         this.calls = calls;
         this.algorithms = algorithms;
+        this.nccl = nccl;
     }
 
     StepModel of(Workload gradients) {
@@ -29,6 +37,8 @@ final class GradientExchange {
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(exchange(algorithm, gradients.elements()));
         }
+        nccl.ifPresent(model ->
+                ways.add(new Exchange(algorithms.size(), model.oneByOneUs(gradients) / US_PER_MS, null, null)));
         return new StepModel(gradients.name(), gradients.elements(), ways);
     }
 

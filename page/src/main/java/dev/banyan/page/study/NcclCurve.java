@@ -6,26 +6,31 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.topology.Machine;
-import java.util.List;
+import java.util.Optional;
 
 /**
  * The times that NCCL should take by its model, beside those of the algorithms.
  *
- * @param curves one; none where no ring joins the devices
+ * @param model nothing where no ring joins the devices, or nobody knows how far the model is off
  * @param note how far it can be trusted, or why there is none
  */
-record NcclCurve(List<Curve> curves, String note) {
+record NcclCurve(Optional<SimulatedNccl> model, String note) {
     static NcclCurve of(Machine machine, Profile profile) {
         SimulatedNccl nccl;
         try {
             nccl = SimulatedNccl.compared(machine, profile);
         } catch (IllegalArgumentException e) {
-            return new NcclCurve(List.of(), "there is no curve of nccl: " + e.getMessage());
+            return new NcclCurve(Optional.empty(), "there is no curve of nccl: " + e.getMessage());
         }
-        List<Curve.Point> points = PageStudy.sizes().stream()
-                .map(bytes -> PredictedCurves.point(bytes, nccl.call(Collective.ALL_REDUCE, bytes)))
-                .toList();
-        return new NcclCurve(
-                List.of(new Curve(AlgorithmChoice.NCCL.label(), false, points)), nccl.remark(Collective.ALL_REDUCE));
+        return new NcclCurve(Optional.of(nccl), nccl.remark(Collective.ALL_REDUCE));
+    }
+
+    Optional<Curve> curve() {
+        return model.map(nccl -> new Curve(
+                AlgorithmChoice.NCCL.label(),
+                false,
+                PageStudy.sizes().stream()
+                        .map(bytes -> PredictedCurves.point(bytes, nccl.call(Collective.ALL_REDUCE, bytes)))
+                        .toList()));
     }
 }

@@ -117,14 +117,16 @@ public final class PageStudy {
         }
         PredictedCurves predicted = new PredictedCurves(machine, config, profile, execution);
         List<Curve> curves = new ArrayList<>();
-        Stream.concat(algorithms.stream(), Stream.of(AlgorithmConfig.of(AlgorithmChoice.AUTO)))
-                .forEach(algorithm -> {
-                    curves.add(predicted.of(algorithm));
-                    simulated(onPart);
-                });
+        List<AlgorithmConfig> withAuto = Stream.concat(
+                        algorithms.stream(), Stream.of(AlgorithmConfig.of(AlgorithmChoice.AUTO)))
+                .toList();
+        for (AlgorithmConfig algorithm : withAuto) {
+            curves.add(predicted.of(algorithm));
+            simulated(onPart);
+        }
         String executors = executors(curves);
         NcclCurve nccl = NcclCurve.of(machine, profile);
-        curves.addAll(nccl.curves());
+        nccl.curve().ifPresent(curves::add);
         curves.addAll(others);
         Calls calls = new Calls(machine, config, new SimulatedCosts(machine, profile, execution));
         List<Playback> playbacks = new ArrayList<>();
@@ -134,7 +136,7 @@ public final class PageStudy {
                 simulated(onPart);
             }
         }
-        GradientExchange exchange = new GradientExchange(calls, algorithms);
+        GradientExchange exchange = new GradientExchange(calls, withAuto, nccl.model());
         List<StepModel> steps = new ArrayList<>();
         for (Workload gradients : models) {
             steps.add(exchange.of(gradients));

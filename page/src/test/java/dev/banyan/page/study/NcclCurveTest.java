@@ -13,7 +13,7 @@ class NcclCurveTest {
         Machine machine = Machine.preset("p3.16xlarge");
         NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
         assertThat(nccl.note()).contains("profile v100-nvlink").contains("published sweeps");
-        Curve curve = nccl.curves().getFirst();
+        Curve curve = nccl.curve().orElseThrow();
         assertThat(curve.name()).isEqualTo("nccl");
         assertThat(curve.measured()).isFalse();
         assertThat(curve.points())

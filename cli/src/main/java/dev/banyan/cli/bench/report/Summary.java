@@ -169,7 +169,7 @@ public final class Summary {
         List<String> choices = new ArrayList<>();
         choices.addAll(choices(AlgorithmChoice.AUTO, ChoiceText::rounded));
         if (choices.stream().anyMatch(choice -> choice.contains("@"))) {
-            choices.add("# (after @: the length of the longest chunk)");
+            choices.add("# (after /: the greatest number of trees or rings; after @: the length of the longest chunk)");
         }
         choices.addAll(choices(AlgorithmChoice.NCCL, chosen -> chosen.substring(chosen.indexOf('/') + 1)));
         return choices;

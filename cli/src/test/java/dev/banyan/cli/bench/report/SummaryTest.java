@@ -154,7 +154,7 @@ class SummaryTest {
                         "# auto takes ring@64K from 16 KiB",
                         "# auto takes ring@1M from 64 KiB",
                         "# auto takes packing@1M+ring+ring from 256 KiB",
-                        "# (after @: the length of the longest chunk)");
+                        "# (after /: the greatest number of trees or rings; after @: the length of the longest chunk)");
     }
 
     @Test

@@ -3,6 +3,7 @@ package dev.banyan.study.measured;
 import dev.banyan.export.NcclSearch;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.RangedCosts.TimeRange;
@@ -10,6 +11,7 @@ import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.workload.PredictedCall;
+import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.network.Network;
@@ -98,6 +100,14 @@ public final class SimulatedNccl {
         NcclRings.Timing timing = time(collective, bytes);
         return new PredictedCall(
                 timing.us(), choice(timing), range(timing, collective, bytes).orElse(null));
+    }
+
+    /** Predicts the allreduces of a model's gradients, of which each waits for the one before, in us. */
+    public double oneByOneUs(Workload gradients) {
+        return gradients.elements().stream()
+                .mapToDouble(count -> time(Collective.ALL_REDUCE, count * DataType.F32.bytes())
+                        .us())
+                .sum();
     }
 
     /**
