@@ -114,10 +114,11 @@ function curve(step) {
 function show() {
   const step = model.steps[Number(byId("step-model").value)];
   byId("step-note").textContent =
-    `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32; ` +
-    "predicted without computing in between. " +
-    "Of calls in flight, kernels run one after another, and graphs of copies share the links." +
-    (step.ways.some((way) => way.togetherMs === undefined) ? " The model of NCCL has no calls in flight." : "");
+    `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32, a call for each; ` +
+    "predicted without computing in between, and without a range. Trainers that put gradients into buckets make fewer, " +
+    `longer calls: banyan predict --workload ${step.workload} --bucket 25M. ` +
+    "Kernels of calls in flight run one after another; graphs of copies share the links." +
+    (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "");
   bars(step);
   curve(step);
 }

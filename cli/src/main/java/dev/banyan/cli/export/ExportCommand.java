@@ -11,6 +11,7 @@ import dev.banyan.export.NcclLimits;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profiles;
 import dev.banyan.study.export.ExportedText;
 import dev.banyan.study.export.MscclppExport;
 import dev.banyan.study.export.MscclppPlans;
@@ -18,9 +19,11 @@ import dev.banyan.study.export.NcclExport;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
+import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.PrintWriter;
@@ -59,6 +62,9 @@ public final class ExportCommand extends Subcommand {
         rccl,
         mscclpp
     }
+
+    /** The error of rates rounded to whole chunks is smaller. */
+    private static final double LEAST_GAIN = 1.05;
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
@@ -185,14 +191,15 @@ public final class ExportCommand extends Subcommand {
         require(root == null || carried.hasRoot(), "--root goes with --collective broadcast");
         int from = carried.hasRoot() ? Objects.requireNonNullElse(root, 0) : -1;
         require(from < ranks && (root == null || from >= 0), "--root is " + root + "; the ranks are 0.." + (ranks - 1));
-        List<String> notes = sumsInSwitch(chosen, carried);
         if (algorithm != null) {
             AlgorithmConfig one = variants.of(List.of(algorithm.choice())).of(algorithm.choice());
             MscclppExport plan = MscclppExport.of(chosen, one, carried, from, !outOfPlace);
             print(new ExportedText(
                     plan.file(),
                     List.of(),
-                    Stream.concat(Stream.of(plan.remark()), notes.stream()).toList()));
+                    List.of(
+                            plan.remark(),
+                            besideNccl(chosen, carried, plan.rate().doubleValue()))));
             return;
         }
         MscclppPlans set =
@@ -216,18 +223,33 @@ public final class ExportCommand extends Subcommand {
                                         + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group"));
-        notes.forEach(note -> out().println("# " + note));
+        out().println("# " + besideNccl(chosen, carried, set.rateGbs()));
     }
 
-    /** Returns what NCCL does on the machine that no plan does. */
-    private static List<String> sumsInSwitch(ChosenMachine chosen, Collective collective) {
+    /** Returns what to expect of plans where NCCL would carry the calls. */
+    private static String besideNccl(ChosenMachine chosen, Collective collective, double gbs) {
+        String never = "no such plan has run on a GPU yet";
         Network network = chosen.network();
-        boolean adds = collective.reduces()
-                && SwitchRate.of(network, AllReducePacking.of(network).bound()).isPresent();
-        return adds
-                ? List.of("the switches of this machine add for NCCL, and not for these plans: expect no gain over NCCL"
-                        + " for long calls")
-                : List.of();
+        if (collective.reduces()
+                && SwitchRate.of(network, AllReducePacking.of(network).bound()).isPresent()) {
+            return "the switches of this machine add for NCCL, and not for these plans: expect no gain over NCCL for"
+                    + " long calls; " + never;
+        }
+        if (collective != Collective.ALL_REDUCE) {
+            return never;
+        }
+        Machine machine = chosen.machine();
+        double rings;
+        try {
+            rings = new SimulatedNccl(machine, Profiles.of(machine)).linkRateGbs();
+        } catch (IllegalArgumentException e) {
+            return "NCCL is not compared: " + e.getMessage() + "; " + never;
+        }
+        return "NCCL's best rings carry " + Numbers.gbs(rings) + " by the links: "
+                + (gbs > LEAST_GAIN * rings
+                        ? Numbers.format("a long call may gain up to %.1f times", gbs / rings)
+                        : "expect no gain for long calls")
+                + "; " + never;
     }
 
     private int mostChannels(int devices) {

@@ -46,8 +46,8 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             "kernel, graph or auto",
             ExecutorChoice::parse,
             ExecutorChoice.AUTO,
-            "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all GPUs"
-                    + " reach each other.");
+            "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all"
+                    + " GPUs between which a schedule copies reach each other.");
 
     static final Setting<Integer> LAUNCH_THREADS = Setting.wholeNumber(
             "BANYAN_CUDA_LAUNCH_THREADS",

@@ -78,7 +78,7 @@ public record WorkloadRow(
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place"
                         + (measured
                                 ? ""
-                                : "; of calls in flight, kernels run one after another, and graphs of copies share the"
+                                : "; kernels of calls in flight run one after another, graphs of copies share the"
                                         + " links"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));

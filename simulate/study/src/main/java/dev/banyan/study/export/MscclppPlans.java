@@ -13,6 +13,7 @@ import java.util.Objects;
 
 /**
  * Plans for MSCCL++ that share the sizes of calls: a single tree for small calls, and the fastest plan for large ones.
+ * NCCL carries calls that the plan of their size does not fit.
  *
  * @param plans one or two
  * @param leastBytes the size in bytes from which each plan is taken
@@ -61,7 +62,17 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
         return Long.highestOneBit(Math.max(LEAST_CROSSOVER, (long) (us * 1e3 / perByte)));
     }
 
-    /** Returns Python that registers the plans by size; the last plan that fits a size is taken. */
+    /** Returns the rate of the fastest plan by the links, as algbw in GB/s. */
+    public double rateGbs() {
+        return plans.getLast().rate().doubleValue();
+    }
+
+    private long mostBytes(int plan) {
+        long fitting = plans.get(plan).plan().maxBytes();
+        return plan + 1 < plans.size() ? Math.min(fitting, leastBytes.get(plan + 1) - 1) : fitting;
+    }
+
+    /** Returns Python that registers the plans by size. */
     public String selector() {
         StringBuilder text = new StringBuilder("""
             # Call register(rank) in each process before torch.distributed.init_process_group, and start with
@@ -82,7 +93,7 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
                     plan.name(),
                     PlanWriter.label(plan.collective()),
                     Math.max(plan.minBytes(), leastBytes.get(i)),
-                    plan.maxBytes(),
+                    mostBytes(i),
                     plan.minBytes()));
         }
         return text.append(Numbers.format("""
@@ -96,7 +107,7 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
                     builder.add_algorithm_builder(mscclpp.Algorithm(id=name, execution_plan=plan))
 
                 def select(algorithms, request):
-                    for _, name, collective, least, most, grain in reversed(PLANS):
+                    for _, name, collective, least, most, grain in PLANS:
                         size = request.message_size
                         if (request.collective == collective and request.world_size == %d
                                 and least <= size <= most and size %% grain == 0):

@@ -10,6 +10,8 @@ import java.util.Optional;
 
 /** Explains what the links of a machine carry, where their bandwidths do not show it. */
 public final class LinkRemarks {
+    private static final int MOST_NAMED = 3;
+
     private LinkRemarks() {}
 
     /** Returns a sentence on pairs without peer access and one on the rates of xGMI, where they apply. */
@@ -35,10 +37,14 @@ public final class LinkRemarks {
         if (pairs.isEmpty()) {
             return Optional.empty();
         }
-        return Optional.of(
-                "No peer access between " + (pairs.size() == all ? "any two devices" : String.join(", ", pairs))
-                        + ": copies between them go through the host, where each direction kept 50% to 86% of its rate"
-                        + " while both were busy (six published machines)");
+        return Optional.of("No peer access between "
+                + (pairs.size() == all
+                        ? "any two devices"
+                        : pairs.size() > MOST_NAMED
+                                ? pairs.size() + " pairs of devices (banyan topo names them)"
+                                : String.join(", ", pairs))
+                + ": copies between them go through the host, where each direction kept 50% to 86% of its rate"
+                + " while both were busy (six published machines)");
     }
 
     private static Optional<String> xgmi(Machine machine) {

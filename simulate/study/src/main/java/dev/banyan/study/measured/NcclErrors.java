@@ -40,20 +40,23 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
      * Errors as fractions of the measured times, without their signs.
      *
      * @param rows number of rows
+     * @param unseen how many of them are of sweeps that gave no constant
      * @param from least size of them in bytes
      * @param median the median; of an even number of rows the greater of the middle two
      * @param worst the greatest
      */
-    public record Errors(int rows, long from, double median, double worst) {
+    public record Errors(int rows, int unseen, long from, double median, double worst) {
         /** Returns the errors of rows; 0 where there are none. */
-        static Errors of(List<SweepComparison.Row> rows) {
+        static Errors of(List<SweepComparison.Row> seen, List<SweepComparison.Row> unseen) {
+            List<SweepComparison.Row> rows =
+                    Stream.concat(seen.stream(), unseen.stream()).toList();
             if (rows.isEmpty()) {
-                return new Errors(0, 0, 0, 0);
+                return new Errors(0, 0, 0, 0, 0);
             }
             SweepComparison compared = new SweepComparison(rows);
             long from =
                     rows.stream().mapToLong(SweepComparison.Row::bytes).min().orElseThrow();
-            return new Errors(rows.size(), from, compared.medianError(), compared.worstError());
+            return new Errors(rows.size(), unseen.size(), from, compared.medianError(), compared.worstError());
         }
 
         /** Returns how many times as long as the other one a simulated or a measured time was at most. */
@@ -66,23 +69,33 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
             return rows == 0
                     ? "unknown" + end
                     : String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst)
-                            + " from " + new ByteSize(from).label() + end;
+                            + " from " + new ByteSize(from).label() + end + " (" + (rows - unseen) + " of " + rows
+                            + (rows == 1 ? " row" : " rows") + " gave constants)";
         }
     }
 
     /**
      * Returns the errors of the rows of all sweeps together.
      *
-     * @param seen how many of the sweeps were used for the constants
+     * @param seen the sweeps that were used for the constants
+     * @param unseen the others
      */
-    static NcclErrors of(String profile, Collective collective, int seen, List<SweepComparison> sweeps) {
-        List<SweepComparison.Row> small = new ArrayList<>();
-        List<SweepComparison.Row> large = new ArrayList<>();
-        sweeps.stream()
+    static NcclErrors of(
+            String profile, Collective collective, List<SweepComparison> seen, List<SweepComparison> unseen) {
+        return new NcclErrors(
+                profile,
+                collective.label(),
+                seen.size() + unseen.size(),
+                seen.size(),
+                Errors.of(rows(seen, true), rows(unseen, true)),
+                Errors.of(rows(seen, false), rows(unseen, false)));
+    }
+
+    private static List<SweepComparison.Row> rows(List<SweepComparison> sweeps, boolean large) {
+        return sweeps.stream()
                 .flatMap(sweep -> sweep.rows().stream())
-                .filter(row -> !row.predicted().hostBound())
-                .forEach(row -> (row.bytes() < LARGE ? small : large).add(row));
-        return new NcclErrors(profile, collective.label(), sweeps.size(), seen, Errors.of(large), Errors.of(small));
+                .filter(row -> !row.predicted().hostBound() && row.bytes() >= LARGE == large)
+                .toList();
     }
 
     /** Returns the errors of all classes and collectives that a sweep was published of. */
@@ -114,6 +127,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
     private static Errors errors(JsonNode entry) {
         return new Errors(
                 entry.get("rows").intValue(),
+                entry.get("unseen").intValue(),
                 entry.get("from").longValue(),
                 entry.get("median").doubleValue(),
                 entry.get("worst").doubleValue());
