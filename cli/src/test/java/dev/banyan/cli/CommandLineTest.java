@@ -356,6 +356,25 @@ class CommandLineTest {
     }
 
     @Test
+    void topoNamesModelsAndTheSocketOfSeveralNumaNodes(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("topo.txt"), """
+            GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)
+            GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-2)
+            \tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity
+            GPU0\t X \tNV4\t0-15\t0
+            GPU1\tNV4\t X \t16-31\t1
+            """);
+        assertThat(CommandRun.of("topo -m " + file).out().lines())
+                .contains("# 2x NVIDIA A100-SXM4-40GB")
+                .noneMatch(line -> line.contains("NUMA"));
+        assertThat(CommandRun.of("topo -m "
+                                + Files.writeString(file, Files.readString(file).replace("NV4", "NODE")))
+                        .out()
+                        .lines())
+                .contains("# 2 NUMA nodes without SYS between them: they count as one socket");
+    }
+
+    @Test
     void topoShowsNetworkInterfacesAsTheDescriptionDoes(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("topo.txt"), """
             \tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity

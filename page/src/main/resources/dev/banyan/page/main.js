@@ -36,7 +36,8 @@ byId("about").replaceChildren(
     anyRing
       ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
           `For MSCCL++${reduces ? ", whose schedules do without sums in switches" : ""}: `
-      : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine: ",
+      : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine. " +
+          "This writes them and says what gain to expect: ",
     html("code", {}, commandOf(`export --for ${target}`, model.devices)),
   ),
 );

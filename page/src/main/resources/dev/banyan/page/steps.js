@@ -114,9 +114,8 @@ function curve(step) {
 function show() {
   const step = model.steps[Number(byId("step-model").value)];
   byId("step-note").textContent =
-    `${count(step.elements.length, "gradient")}, ${size(bytesOf(step))} of F32, a call for each; ` +
-    "predicted without computing in between, and without a range. Trainers that put gradients into buckets make fewer, " +
-    `longer calls: banyan predict --workload ${step.workload} --bucket 25M. ` +
+    `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
+    "makes them (25 MiB or more, the first 1 MiB or more); predicted without computing in between, and without a range. " +
     "Kernels of calls in flight run one after another; graphs of copies share the links." +
     (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "");
   bars(step);

@@ -115,7 +115,7 @@ function timeTable() {
 
 function gradientTable() {
   return {
-    head: ["model", "gradients", "bytes", "algorithm", "all at once (ms)", "one by one (ms)", "bound (ms)"],
+    head: ["model", "buckets", "bytes", "algorithm", "all at once (ms)", "one by one (ms)", "bound (ms)"],
     rows: stepRows(),
     texts: 1,
   };

@@ -317,9 +317,9 @@ class MachinePageBrowserTest {
 
     @Test
     void stepsShowTheChosenModel() {
-        assertThat(browser.text("#step-note")).startsWith("3 gradients");
+        assertThat(browser.text("#step-note")).contains("in 1 bucket ");
         browser.choose("#step-model", "large");
-        assertThat(browser.text("#step-note")).startsWith("2 gradients, 19.07 MiB");
+        assertThat(browser.text("#step-note")).startsWith("19.07 MiB of F32 in 2 buckets");
         assertThat(browser.text("#step-bars")).contains("packing", "auto", "nccl", "all at once", "one by one");
         assertThat(browser.all("#step-chart canvas")).hasSize(1);
     }

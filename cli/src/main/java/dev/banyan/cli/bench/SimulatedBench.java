@@ -347,7 +347,9 @@ final class SimulatedBench {
             reporter.lines(List.of("# " + nccl.remark(Collective.ALL_REDUCE)
                     + "; its keys one after another, as its model knows no calls in flight"));
         }
-        reporter.lines(List.of("# these times have no range, and some of the simulator's constants are assumed"));
+        reporter.lines(
+                List.of("# no winner is certain: these times have no range, and some of the simulator's constants are"
+                        + " assumed"));
         if (reproducible) {
             reporter.lines(passes());
         }

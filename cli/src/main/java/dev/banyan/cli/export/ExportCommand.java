@@ -53,7 +53,7 @@ import picocli.CommandLine.Option;
             "  banyan export --for nccl -m p3.16xlarge --devices 0-3 --nccl 2.27.5 > graph.xml",
             "  banyan export --for rccl -m mi250x8",
             "  banyan export --for mscclpp -m p3.16xlarge --folder plans",
-            "  banyan export --for mscclpp -m p3.16xlarge -a ring --collective allgather > ring.json"
+            "  banyan export --for mscclpp -m p3.16xlarge -a ring --collective all_gather > ring.json"
         })
 public final class ExportCommand extends Subcommand {
     /** The values of {@code --for}. */
@@ -124,8 +124,8 @@ public final class ExportCommand extends Subcommand {
     @Option(
             names = "--folder",
             paramLabel = "FOLDER",
-            description = "Write a set of plans for MSCCL++ there: a single tree for small calls, a packing for large"
-                    + " ones.")
+            description = "Write a set of plans for MSCCL++ there: a single tree for small calls, and the plan of the"
+                    + " highest rate by the links for large ones.")
     private @Nullable Path folder;
 
     /** An algorithm that a plan for MSCCL++ can have. */
@@ -219,7 +219,8 @@ public final class ExportCommand extends Subcommand {
                         + " and banyan_plans.py to " + at
                         + (set.plans().size() == 1
                                 ? ""
-                                : "; banyan_plans.py takes the second plan from "
+                                : "; banyan_plans.py takes the second plan, that of the highest rate by the links,"
+                                        + " from "
                                         + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group"));
@@ -228,7 +229,8 @@ public final class ExportCommand extends Subcommand {
 
     /** Returns what to expect of plans where NCCL would carry the calls. */
     private static String besideNccl(ChosenMachine chosen, Collective collective, double gbs) {
-        String never = "no such plan has run on a GPU yet";
+        String never =
+                "nothing here predicts what MSCCL++ takes for short calls, and no such plan has run on a GPU yet";
         Network network = chosen.network();
         if (collective.reduces()
                 && SwitchRate.of(network, AllReducePacking.of(network).bound()).isPresent()) {

@@ -8,12 +8,14 @@ import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.machine.TopoReport.NicReport;
 import dev.banyan.study.machine.TopoReport.RowReport;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.LinkNames;
 import java.io.PrintWriter;
 import java.util.Iterator;
 import java.util.List;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -35,6 +37,10 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                         : hasDirect ? "not connected by %s alone" : "without %s")
                 .formatted(direct);
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
+        String models = models(machine);
+        if (!models.isEmpty() && !machine.name().equals(models)) {
+            out.println("# " + TerminalText.of(models));
+        }
         Assumptions.line(chosen.assumed()).ifPresent(line -> out.println("# " + line));
         List<RowReport> rows = report.rows();
         List<List<Integer>> noPeerAccess = report.noPeerAccess();
@@ -57,6 +63,13 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                         rows.stream().map(RowReport::connections),
                         report.nics().stream().map(NicReport::connections))
                 .toList();
+        long numaNodes = machine.devices().stream().map(Device::numa).distinct().count();
+        long sockets = machine.hubs().stream()
+                .filter(hub -> hub.kind() == Hub.Kind.CPU_SOCKET)
+                .count();
+        if (sockets == 1 && numaNodes > 1) {
+            out.println("# " + numaNodes + " NUMA nodes without SYS between them: they count as one socket");
+        }
         printMatrix(
                 out,
                 (direct.equals("NVLink") ? "NV#: that many NVLinks" : direct + "#: that many links")
@@ -72,6 +85,18 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                                 : ""),
                 names.subList(0, devices),
                 rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));
+    }
+
+    /** Returns the models of the devices with their numbers, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
+    private static String models(Machine machine) {
+        return machine.devices().stream()
+                .filter(device -> device.attributes().containsKey("model"))
+                .collect(Collectors.groupingBy(
+                        device -> device.attributes().get("model"), TreeMap::new, Collectors.counting()))
+                .entrySet()
+                .stream()
+                .map(model -> model.getValue() + "x " + model.getKey())
+                .collect(Collectors.joining(", "));
     }
 
     private static void printMatrix(PrintWriter out, String title, List<String> names, Stream<List<String>> cells) {

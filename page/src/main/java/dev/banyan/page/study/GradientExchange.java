@@ -32,14 +32,15 @@ final class GradientExchange {
         this.nccl = nccl;
     }
 
-    StepModel of(Workload gradients) {
+    StepModel of(Workload model) {
+        Workload gradients = model.inUsualBuckets();
         List<Exchange> ways = new ArrayList<>();
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             ways.add(exchange(algorithm, gradients.elements()));
         }
-        nccl.ifPresent(model ->
-                ways.add(new Exchange(algorithms.size(), model.oneByOneUs(gradients) / US_PER_MS, null, null)));
-        return new StepModel(gradients.name(), gradients.elements(), ways);
+        nccl.map(simulated -> simulated.oneByOneUs(gradients) / US_PER_MS)
+                .ifPresent(oneByOneMs -> ways.add(new Exchange(algorithms.size(), oneByOneMs, null, null)));
+        return new StepModel(model.name(), gradients.elements(), ways);
     }
 
     private Exchange exchange(int algorithm, List<Long> elements) {

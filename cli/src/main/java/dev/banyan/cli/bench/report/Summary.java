@@ -168,8 +168,15 @@ public final class Summary {
     public List<String> choices() {
         List<String> choices = new ArrayList<>();
         choices.addAll(choices(AlgorithmChoice.AUTO, ChoiceText::rounded));
+        List<String> parameters = new ArrayList<>();
+        if (choices.stream().anyMatch(choice -> choice.contains("/"))) {
+            parameters.add("after /: the greatest number of trees or rings");
+        }
         if (choices.stream().anyMatch(choice -> choice.contains("@"))) {
-            choices.add("# (after /: the greatest number of trees or rings; after @: the length of the longest chunk)");
+            parameters.add("after @: the length of the longest chunk");
+        }
+        if (!parameters.isEmpty()) {
+            choices.add("# (" + String.join("; ", parameters) + ")");
         }
         choices.addAll(choices(AlgorithmChoice.NCCL, chosen -> chosen.substring(chosen.indexOf('/') + 1)));
         return choices;

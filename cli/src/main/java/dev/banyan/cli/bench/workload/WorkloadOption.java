@@ -9,8 +9,6 @@ import picocli.CommandLine.Option;
 
 /** The options that name gradients, and how they are sent. */
 public final class WorkloadOption extends OptionGroup {
-    private static final long FIRST_BUCKET = 1 << 20;
-
     @Option(
             names = "--workload",
             paramLabel = "MODEL|FILE",
@@ -40,7 +38,8 @@ public final class WorkloadOption extends OptionGroup {
             throw wrong("--bucket is for gradients; add --workload");
         }
         require(bucket.bytes() >= 1, "--bucket is 0; it must be at least 1 byte");
-        return workload.inBuckets(Math.min(FIRST_BUCKET, bucket.bytes()), bucket.bytes(), DataType.F32.bytes());
+        return workload.inBuckets(
+                Math.min(Workload.FIRST_BUCKET, bucket.bytes()), bucket.bytes(), DataType.F32.bytes());
     }
 
     /** The same from the input layer to the output layer, which is the order in which a forward pass needs them. */

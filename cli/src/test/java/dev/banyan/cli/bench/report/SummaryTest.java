@@ -154,7 +154,7 @@ class SummaryTest {
                         "# auto takes ring@64K from 16 KiB",
                         "# auto takes ring@1M from 64 KiB",
                         "# auto takes packing@1M+ring+ring from 256 KiB",
-                        "# (after /: the greatest number of trees or rings; after @: the length of the longest chunk)");
+                        "# (after @: the length of the longest chunk)");
     }
 
     @Test
@@ -176,7 +176,9 @@ class SummaryTest {
         assertThat(new Summary(List.of(
                                 new Row(AlgorithmConfig.of(AlgorithmChoice.AUTO), CALL, 256, apart, inPlace, null)))
                         .choices())
-                .containsExactly("# auto takes packing/1 (in place one-shot)");
+                .containsExactly(
+                        "# auto takes packing/1 (in place one-shot)",
+                        "# (after /: the greatest number of trees or rings)");
     }
 
     private static Row chosen(long count, String choice) {

@@ -9,6 +9,7 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
@@ -130,8 +131,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                     takesChains
                             ? expected(algbw / channels.algbw().doubleValue())
                             : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
-                                    + " since these take no link between CPU sockets; the file fixes their number and"
-                                    + " order");
+                                    + " since these "
+                                    + (takesNvLinksAlone() ? "are of NVLinks alone" : "stay within a CPU socket")
+                                    + "; the file fixes their number and order");
             return remarks;
         }
         int n = machine.size();
@@ -163,6 +165,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 most)
                         : ""));
         return remarks;
+    }
+
+    private boolean takesNvLinksAlone() {
+        Network network = channels.network();
+        return IntStream.range(0, network.arcs())
+                .allMatch(arc -> network.kind(arc).isNvLinkClass());
     }
 
     private static String expected(double gain) {

@@ -7,6 +7,7 @@ import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.text.Numbers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -69,8 +70,7 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
             return rows == 0
                     ? "unknown" + end
                     : String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst)
-                            + " from " + new ByteSize(from).label() + end + " (" + (rows - unseen) + " of " + rows
-                            + (rows == 1 ? " row" : " rows") + " gave constants)";
+                            + " from " + new ByteSize(from).label() + end;
         }
     }
 
@@ -187,9 +187,12 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
     }
 
     private String sentence() {
-        return "against " + sweeps + (sweeps == 1 ? " published sweep" : " published sweeps") + " of " + collective
-                + " with this profile, of which "
-                + seen + (seen == 1 ? " was" : " were") + " used for its constants: "
+        int rows = large.rows() + small.rows();
+        int unseen = large.unseen() + small.unseen();
+        return "against " + Numbers.count(rows, "row") + " of " + Numbers.count(sweeps, "published sweep") + " of "
+                + collective + ", of which "
+                + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
+                + " gave its constants: "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
                 + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");
     }

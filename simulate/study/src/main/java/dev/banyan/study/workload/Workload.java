@@ -26,6 +26,9 @@ import java.util.Objects;
  * @param elements elements of each key, from the input layer to the output layer
  */
 public record Workload(String name, List<Long> elements) {
+    /** The limit of the first bucket of PyTorch's DistributedDataParallel in bytes. */
+    public static final long FIRST_BUCKET = 1 << 20;
+
     private static final long MOST_ELEMENTS = 10_000_000_000_000L;
     private static final String SMALL = "workloads.txt";
 
@@ -88,6 +91,11 @@ public record Workload(String name, List<Long> elements) {
             buckets.add(waiting);
         }
         return new Workload(name + " in buckets", buckets);
+    }
+
+    /** The gradients of 4 bytes in buckets of the limits that PyTorch's DistributedDataParallel takes by itself. */
+    public Workload inUsualBuckets() {
+        return inBuckets(FIRST_BUCKET, 25 << 20, 4);
     }
 
     /** The same keys from the last to the first. */
