@@ -112,8 +112,9 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                                 : "")));
             }
         }
-        lines.add("times by size with ranges: banyan predict -a auto,nccl; rings for NCCL and packed trees for MSCCL++:"
-                + " banyan export");
+        lines.add(
+                "times by size with ranges: banyan predict -a auto,nccl; files for NCCL, RCCL or MSCCL++, and what they"
+                        + " gain: banyan export");
         return lines;
     }
 
