@@ -320,6 +320,11 @@ static int all_places(Warp *warp, const Instruction *in, int lane, unsigned char
     unsigned whole = in->bytes * in->vector;
     CUdeviceptr places[MOST_DEVICES], at = address(warp, in, lane);
     const char *why;
+    if (!(warp->aliased >> lane & 1)) {
+        fault(warp, in, LAUNCH_FAILED, lane, "a multicast address without fence.proxy.alias before it");
+        return 0;
+    }
+    warp->unaliased |= 1u << lane;
     if (at % whole) {
         fault(warp, in, MISALIGNED_ADDRESS, lane, "an access of %u bytes at 0x%llx is misaligned", whole, (unsigned long long)at);
         return 0;
@@ -393,10 +398,11 @@ void store_all(Warp *warp, const Instruction *in) {
     }
 }
 
-/* Accesses by several addresses of one byte are seen as such all the same. */
+/* Accesses by several addresses of one byte are seen as such all the same; a thread must only have its fences. */
 void fence_proxy(Warp *warp, const Instruction *in) {
-    (void)warp;
     (void)in;
+    warp->aliased |= warp->mask;
+    warp->unaliased &= ~warp->mask;
 }
 
 void load_parameter(Warp *warp, const Instruction *in) {
@@ -486,7 +492,8 @@ static void open_barrier(Block *block, int number) {
 }
 
 void end_thread(Warp *warp, const Instruction *in) {
-    (void)in;
+    uint32_t unaliased = warp->mask & warp->unaliased;
+    if (unaliased) fault(warp, in, LAUNCH_FAILED, __builtin_ctz(unaliased), "a multicast address without fence.proxy.alias behind it");
     split_group(warp);
     warp->alive &= ~warp->mask;
     warp->block->alive -= __builtin_popcount(warp->mask);
@@ -792,6 +799,7 @@ static int begin_block(Run *run) {
         warp->alive = lanes >= LANES ? UINT32_MAX : (1u << lanes) - 1;
         warp->waiting = 0;
         warp->begun = 0;
+        warp->aliased = warp->unaliased = 0;
         memset(warp->place, 0, sizeof warp->place);
     }
     block->next = run->active;

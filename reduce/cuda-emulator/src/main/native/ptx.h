@@ -155,6 +155,7 @@ struct Warp {
     uint32_t mask; /* lanes that take the instruction */
     uint32_t group; /* lanes at the same instruction; the mask is those whose guard holds */
     uint32_t alive, waiting; /* lanes that have not ended, that wait at a barrier */
+    uint32_t aliased, unaliased; /* lanes with a fence of aliases, with accesses by multicast addresses since it */
     int next; /* instruction of the group */
     int place[LANES]; /* instruction of the lanes that are not in the group */
     unsigned char barrier[LANES]; /* at which a lane waits */

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Multicast objects of the emulated driver, and instructions that go by their addresses. */
 class EmulatedMulticastTest {
@@ -97,8 +98,17 @@ class EmulatedMulticastTest {
                 + "ld.param.u64 %rd0, [a];\nld.param.u64 %rd1, [b];\n" + body + "\nret;\n}\n";
     }
 
+    /** Returns a kernel that orders its accesses by multicast addresses. */
+    private static String fenced(String body) {
+        return kernel("fence.proxy.alias;\n" + body + "\nfence.proxy.alias;");
+    }
+
     private static int run(String body, CUdeviceptr a, CUdeviceptr b) {
-        CUfunction function = function(kernel(body), "k");
+        return runKernel(fenced(body), a, b);
+    }
+
+    private static int runKernel(String text, CUdeviceptr a, CUdeviceptr b) {
+        CUfunction function = function(text, "k");
         Pointer parameters = Pointer.to(Pointer.to(a), Pointer.to(b));
         int launched = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, null, parameters, null);
         return launched == CUresult.CUDA_SUCCESS ? cuCtxSynchronize() : launched;
@@ -156,12 +166,27 @@ class EmulatedMulticastTest {
         assertThat(run(access, joined.address(), joined.parts().getFirst())).isEqualTo(code);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"before", "behind"})
+    void accessesAreOrderedWithThoseByOtherAddresses(String missing) {
+        Joined joined = joined();
+        enter(0);
+        String fence = "fence.proxy.alias;\n";
+        String store = "mov.u32 %r0, 7;\nmultimem.st.weak.global.b32 [%rd0], %r0;\n";
+        assertThat(runKernel(
+                        kernel(missing.equals("before") ? store + fence : fence + store),
+                        joined.address(),
+                        joined.address()))
+                .isEqualTo(CUresult.CUDA_ERROR_LAUNCH_FAILED);
+        assertThat(emulator.problems()).singleElement().asString().endsWith("fence.proxy.alias " + missing + " it");
+    }
+
     /** Device 1 reads its memory while device 0 stores there by the multicast address. */
     @Test
     void racesThroughMulticastAddressesAreFound() {
         Joined joined = joined();
         CUcontext first = enter(0);
-        CUfunction store = function(kernel("mov.u32 %r0, 7;\nmultimem.st.weak.global.b32 [%rd0], %r0;"), "k");
+        CUfunction store = function(fenced("mov.u32 %r0, 7;\nmultimem.st.weak.global.b32 [%rd0], %r0;"), "k");
         CUstream stores = stream();
         CUcontext second = enter(1);
         CUfunction load = function(kernel("ld.global.u32 %r0, [%rd1];\nst.global.u32 [%rd1+64], %r0;"), "k");
