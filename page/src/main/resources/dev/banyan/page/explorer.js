@@ -219,6 +219,17 @@ function boundText(set) {
     ];
   }
   return [
+    ...(model.inSwitch && set.devices.length === machine.devices
+      ? [
+          html(
+            "p",
+            { class: "bound" },
+            "With sums in switches: no schedule exceeds ",
+            html("b", {}, gbs(model.inSwitch.bound)),
+            " of algbw.",
+          ),
+        ]
+      : []),
     html(
       "p",
       { class: "bound", id: "bound" },
@@ -237,7 +248,7 @@ function boundText(set) {
         )
       : "",
     machine.assumed.length
-      ? html("p", { class: "note", id: "assumed" }, `Assumed: ${machine.assumed.join("; ")}. What such links limit rests on that.`)
+      ? html("p", { class: "note", id: "assumed" }, `Assumed: ${machine.assumed.join("; ")}. Rates over such links rest on that.`)
       : "",
     html(
       "label",

@@ -20,7 +20,7 @@ byId("summary").textContent =
 // Around NVSwitches every ring is as good as any other, so that NCCL needs none from a file.
 const anyRing = machine.nodes.some((node) => node.kind === "nvswitch");
 const reduces = model.inSwitch !== undefined;
-const target = anyRing ? "mscclpp" : machine.links.some((link) => link.kind === "xgmi") ? "rccl" : "nccl";
+const target = anyRing ? "mscclpp --folder plans" : machine.links.some((link) => link.kind === "xgmi") ? "rccl" : "nccl";
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(
@@ -35,7 +35,7 @@ byId("about").replaceChildren(
     {},
     anyRing
       ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
-          `For MSCCL++${reduces ? ", whose schedules do without sums in switches" : ""}: `
+          `For MSCCL++${reduces ? ", whose plans do without them, so that long calls gain nothing" : ""}: `
       : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine. " +
           "This writes them and says what gain to expect: ",
     html("code", {}, commandOf(`export --for ${target}`, model.devices)),

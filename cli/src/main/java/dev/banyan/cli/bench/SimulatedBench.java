@@ -251,7 +251,7 @@ final class SimulatedBench {
                         + " for packing and star (compare: packing in the switch)");
             }
             lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate, and"
-                    + " sums to be of floats or 32-bit integers");
+                    + " sums to be of floats or 32-bit integers; NCCL's kernels for memory like that are not modelled");
         }
         lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));
@@ -347,9 +347,9 @@ final class SimulatedBench {
             reporter.lines(List.of("# " + nccl.remark(Collective.ALL_REDUCE)
                     + "; its keys one after another, as its model knows no calls in flight"));
         }
-        reporter.lines(
-                List.of("# no winner is certain: these times have no range, and some of the simulator's constants are"
-                        + " assumed"));
+        reporter.lines(List.of(
+                "# no winner is certain: these times have no range and no computing in between, and rest on some"
+                        + " assumed constants"));
         if (reproducible) {
             reporter.lines(passes());
         }

@@ -223,7 +223,7 @@ public final class ExportCommand extends Subcommand {
                                         + " from "
                                         + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
-                        + " banyan_plans.register(rank) before init_process_group"));
+                        + " banyan_plans.register(rank) before init_process_group, and start as that file says"));
         out().println("# " + besideNccl(chosen, carried, set.rateGbs()));
     }
 

@@ -144,8 +144,8 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each GPU;"
-                            + " against 49 rows of 3 published sweeps of all_reduce, of which 48 gave its constants:"
-                            + " median error [0-9.]+% \\(worst")
+                            + " against 49 rows of 3 published sweeps of all_reduce \\(NCCL 2.8, 2.21, unstated\\), of"
+                            + " which 48 gave its constants: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +ring +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "ring, nccl, bound of the links");

@@ -537,6 +537,8 @@ class CudaBackendTest {
             assertThat(emulator.count(kind)).as(kind).isZero();
         }
         assertThat(emulator.count("bytes")).isZero();
-        assertThat(emulator.count("abandoned")).as("memory that a context took along").isZero();
+        assertThat(emulator.count("abandoned"))
+                .as("memory that a context took along")
+                .isZero();
     }
 }

@@ -98,6 +98,7 @@ public record MscclppExport(
         return plan.name() + ": " + algorithm + ", " + Numbers.gbs(rate) + " algbw by the links, trees of depth "
                 + depth + loss + "; for calls of " + new ByteSize(plan.minBytes()).label() + " to "
                 + new ByteSize(plan.maxBytes()).label() + " that are multiples of "
-                + Numbers.count(plan.minBytes(), "byte") + ", sums alone";
+                + Numbers.count(plan.minBytes(), "byte")
+                + ", sums alone (AVG, MIN and MAX would be wrong, without an error)";
     }
 }

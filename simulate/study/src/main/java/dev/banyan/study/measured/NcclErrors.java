@@ -27,10 +27,14 @@ import java.util.stream.Stream;
  * @param collective as nccl-tests name it
  * @param sweeps number of sweeps
  * @param seen how many of these were used for the constants
+ * @param versions NCCL's versions in them, as far as they are stated, and {@link #UNSTATED} for others
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
  */
-public record NcclErrors(String profile, String collective, int sweeps, int seen, Errors large, Errors small) {
+public record NcclErrors(
+        String profile, String collective, int sweeps, int seen, List<String> versions, Errors large, Errors small) {
+    static final String UNSTATED = "unstated";
+
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
 
@@ -79,14 +83,20 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
      *
      * @param seen the sweeps that were used for the constants
      * @param unseen the others
+     * @param versions of NCCL in them
      */
     static NcclErrors of(
-            String profile, Collective collective, List<SweepComparison> seen, List<SweepComparison> unseen) {
+            String profile,
+            Collective collective,
+            List<SweepComparison> seen,
+            List<SweepComparison> unseen,
+            List<String> versions) {
         return new NcclErrors(
                 profile,
                 collective.label(),
                 seen.size() + unseen.size(),
                 seen.size(),
+                versions,
                 Errors.of(rows(seen, true), rows(unseen, true)),
                 Errors.of(rows(seen, false), rows(unseen, false)));
     }
@@ -107,10 +117,17 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
                     entry.get("seen").intValue(),
+                    versions(entry.get("versions")),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
         return all;
+    }
+
+    private static List<String> versions(JsonNode texts) {
+        List<String> versions = new ArrayList<>();
+        texts.forEach(text -> versions.add(text.textValue()));
+        return List.copyOf(versions);
     }
 
     private static JsonNode stored() {
@@ -190,7 +207,9 @@ public record NcclErrors(String profile, String collective, int sweeps, int seen
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
         return "against " + Numbers.count(rows, "row") + " of " + Numbers.count(sweeps, "published sweep") + " of "
-                + collective + ", of which "
+                + collective
+                + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
+                + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " gave its constants: "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "

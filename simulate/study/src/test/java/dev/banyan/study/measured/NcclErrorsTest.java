@@ -18,10 +18,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -35,6 +38,7 @@ class NcclErrorsTest {
     @Test
     void theStoredErrorsAreThoseOfThePublishedSweeps() {
         record Key(String profile, Collective collective) {}
+        Map<Key, List<String>> versions = new HashMap<>();
         Map<Key, Map<Boolean, List<SweepComparison>>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
                 .thenComparing(key -> key.collective().label()));
         for (PublishedSweep sweep : PublishedSweeps.all()) {
@@ -43,6 +47,9 @@ class NcclErrorsTest {
             Profile profile = Profiles.of(sweep.machine());
             NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
             Key key = new Key(profile.name(), sweep.collective());
+            Matcher version = Pattern.compile("^NCCL ([0-9.]+[0-9])").matcher(sweep.remark());
+            versions.computeIfAbsent(key, _ -> new ArrayList<>())
+                    .add(version.find() ? version.group(1) : NcclErrors.UNSTATED);
             classes.computeIfAbsent(key, _ -> Map.of(true, new ArrayList<>(), false, new ArrayList<>()))
                     .get(sweep.seen().isPresent())
                     .add(SweepComparison.of(
@@ -52,8 +59,12 @@ class NcclErrorsTest {
                             sweep.devicesPerProcess()));
         }
         List<NcclErrors> computed = new ArrayList<>();
-        classes.forEach((key, sweeps) ->
-                computed.add(NcclErrors.of(key.profile(), key.collective(), sweeps.get(true), sweeps.get(false))));
+        classes.forEach((key, sweeps) -> computed.add(NcclErrors.of(
+                key.profile(),
+                key.collective(),
+                sweeps.get(true),
+                sweeps.get(false),
+                versions.get(key).stream().distinct().toList())));
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
                 .usingRecursiveComparison()
@@ -68,8 +79,8 @@ class NcclErrorsTest {
         NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
         assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE))
-                .matches("against 10 rows of 2 published sweeps of all_reduce, of which 9 gave its constants: median"
-                        + " error [0-9.]+% \\(worst [0-9.]+%\\) from 512 KiB on, unknown below");
+                .matches("against 10 rows of 2 published sweeps of all_reduce \\(NCCL 2.4, 2.21\\), of which 9 gave its"
+                        + " constants: median error [0-9.]+% \\(worst [0-9.]+%\\) from 512 KiB on, unknown below");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE))
@@ -113,7 +124,8 @@ class NcclErrorsTest {
                 "x",
                 Collective.ALL_REDUCE,
                 List.of(),
-                List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))));
+                List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))),
+                List.of(NcclErrors.UNSTATED));
         assertThat(errors.large())
                 .isEqualTo(new NcclErrors.Errors(
                         1, 1, 1 << 16, errors.large().median(), errors.large().worst()));
