@@ -249,7 +249,7 @@ public final class ExportCommand extends Subcommand {
         }
         return "NCCL's best rings carry " + Numbers.gbs(rings) + " by the links: "
                 + (gbs > LEAST_GAIN * rings
-                        ? Numbers.format("a long call may gain up to %.1f times", gbs / rings)
+                        ? Numbers.format("a long call may gain up to %.1f times over them", gbs / rings)
                         : "expect no gain for long calls")
                 + "; " + never;
     }
