@@ -113,8 +113,8 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
             }
         }
         lines.add(
-                "times by size with ranges: banyan predict -a auto,nccl; files for NCCL, RCCL or MSCCL++, and what they"
-                        + " gain: banyan export");
+                "times by size, with ranges where known: banyan predict -a auto,nccl; files for NCCL, RCCL or MSCCL++,"
+                        + " and what they gain: banyan export");
         return lines;
     }
 

@@ -49,7 +49,7 @@ import picocli.CommandLine.Option;
             "",
             "Examples:",
             "  (nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r) > topo.txt",
-            "  banyan export --for nccl -m topo.txt --pcie-gen 5 --socket-gbs 64 -o graph.xml",
+            "  banyan export --for nccl -m topo.txt --socket-gbs 64 -o graph.xml",
             "  banyan export --for nccl -m p3.16xlarge --devices 0-3 --nccl 2.27.5 > graph.xml",
             "  banyan export --for rccl -m mi250x8",
             "  banyan export --for mscclpp -m p3.16xlarge --folder plans",

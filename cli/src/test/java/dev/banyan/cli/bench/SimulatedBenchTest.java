@@ -143,9 +143,9 @@ class SimulatedBenchTest {
         assertThat(run.out())
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
-                        "# nccl: simulated rings and protocols of NCCL, profile a100-nvswitch, a process for each GPU;"
-                            + " against 49 rows of 3 published sweeps of all_reduce \\(NCCL 2.8, 2.21, unstated\\), of"
-                            + " which 48 gave its constants: median error [0-9.]+% \\(worst")
+                        "# nccl: simulated rings and protocols of NCCL, without its trees, profile a100-nvswitch, a"
+                            + " process for each GPU; against 49 rows of 3 published sweeps of all_reduce \\(NCCL 2.8,"
+                            + " 2.21, unstated\\), of which 48 gave its constants: median error [0-9.]+% \\(worst")
                 .containsPattern("# +size +ring +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "ring, nccl, bound of the links");
@@ -359,12 +359,12 @@ class SimulatedBenchTest {
         assertThat(run.out())
                 .contains(
                         "profile h100-nvswitch (of GPUs behind an NVSwitch, the nearest)",
-                        "so that no range is known here")
+                        "no range is known, since these constants are of GPUs behind an NVSwitch")
                 .doesNotContain("its ranges");
         assertThat(CommandRun.of("predict -m p3.8xlarge --profile pcie -a nccl -b 1G -e 1G")
                         .out())
                 .startsWith("# predicted with profile pcie: ")
-                .contains("; the profile is not the one that Banyan takes for such a machine, so that no range");
+                .contains("no range is known, since the profile is not the one that Banyan takes for such a machine");
     }
 
     @Test

@@ -122,8 +122,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
             remarks.add(
                     "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
                             + " machine: by the links " + Numbers.gbs(chains.algbw())
-                            + " algbw. NCCL_ALGO=Tree without the file"
-                            + " may do as much: by itself NCCL counts trees no faster than rings");
+                            + " algbw. By itself it counts trees no faster than rings; NCCL_ALGO=Tree without the file"
+                            + " may do as much");
         }
         double algbw = (takesChains ? chains.algbw() : channels.algbw()).doubleValue();
         if (!NcclSearch.matters(channels.network())) {
@@ -175,7 +175,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     private static String expected(double gain) {
         return Numbers.format(
-                "Expected gain of large allreduces, predicted by the links and not measured: %.1f times",
+                "Expected gain of large allreduces over NCCL's own rings, predicted by the links and not measured: %.1f"
+                        + " times",
                 Math.max(1, gain));
     }
 

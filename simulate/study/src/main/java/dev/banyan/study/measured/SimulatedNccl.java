@@ -159,18 +159,18 @@ public final class SimulatedNccl {
     public String remark(Collective collective) {
         boolean mayFindOthers =
                 transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
-        return "nccl: simulated rings and protocols of NCCL"
-                + (goesAroundRings(collective) ? "" : " and its sums in the switch (NVLS)")
+        String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
+                ? "here NCCL goes peer to peer over PCIe, as it did in none of the sweeps"
+                : whyNoRange;
+        return "nccl: simulated rings and protocols of NCCL, without its trees"
+                + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
                 + ", profile " + profile.name() + ", a process for each GPU; "
+                + (noRange.isEmpty() ? "" : "no range is known, since " + noRange + "; ")
                 + NcclErrors.sentence(profile, collective)
-                + (whyNoRange.isEmpty() ? "" : "; " + whyNoRange + ", so that no range is known here")
-                + (hasRingsOfItsClass()
-                        ? ""
-                        : "; here NCCL goes peer to peer over PCIe, as it did in none of these, so that no range is"
-                                + " known")
                 + (mayFindOthers
-                        ? "; the rings are the best ones, and NCCL's own search may find slower ones between sockets"
-                                + " (see banyan export)"
+                        ? "; the rings are the best ones, peer to peer as NCCL_P2P_LEVEL=SYS lets them: between sockets"
+                                + " NCCL's own search may find slower ones, and"
+                                + " its trees (NCCL_ALGO=Tree) may be faster (see banyan export)"
                         : "");
     }
 }

@@ -108,7 +108,8 @@ class NcclErrorsTest {
         Machine some = Machine.preset("p3.16xlarge").subset(0, 1, 2, 4);
         SimulatedNccl across = SimulatedNccl.compared(some, Profiles.of(some));
         assertThat(across.range(Collective.ALL_REDUCE, 1 << 30)).isEmpty();
-        assertThat(across.remark(Collective.ALL_REDUCE)).contains("peer to peer over PCIe, as it did in none of these");
+        assertThat(across.remark(Collective.ALL_REDUCE))
+                .contains("peer to peer over PCIe, as it did in none of the sweeps");
         Machine h100 = Machine.preset("dgx-h100");
         SimulatedNccl switched = SimulatedNccl.compared(h100, Profiles.of(h100));
         assertThat(switched.range(Collective.ALL_GATHER, 1 << 20)).isEmpty();
