@@ -8,6 +8,7 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.speed.SpeedChoice;
+import dev.banyan.topology.internal.text.ModelNames;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -56,11 +57,7 @@ final class MachineAssembly {
 
     /** Returns the number and model of the GPUs, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
     private String machineName() {
-        Map<String, Long> models = gpus.stream()
-                .collect(Collectors.groupingBy(ProbedGpu::model, LinkedHashMap::new, Collectors.counting()));
-        return models.entrySet().stream()
-                .map(entry -> entry.getValue() + "x " + entry.getKey())
-                .collect(Collectors.joining(" + "));
+        return ModelNames.counted(gpus.stream().map(ProbedGpu::model));
     }
 
     private List<PcieHierarchy.End> pcieEnds() {

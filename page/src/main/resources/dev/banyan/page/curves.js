@@ -10,7 +10,8 @@ const BOUND_NAME = `bound${model.inSwitch ? " with sums in switches" : " of the 
 const NCCL = "nccl";
 const SHOWN_SIZE = 64 * 2 ** 20;
 
-const curves = [
+/** The curves of the model in its order, and that of the bound. */
+export const curves = [
   ...model.curves.map((curve, number) => ({ ...curve, number })),
   { name: BOUND, measured: false, number: -1, points: [] },
 ].map((curve) => ({ ...curve, visible: true, byBytes: new Map(curve.points.map((point) => [point.bytes, point])) }));

@@ -4,7 +4,7 @@ import { byId, html, options } from "./dom.js";
 import { count, digits, size } from "./format.js";
 import { onTheme } from "./theme.js";
 import { boundOfTimes, model } from "./model.js";
-import { chartOptions, curveColour } from "./curves.js";
+import { chartOptions, curveColour, curves } from "./curves.js";
 
 const ELEMENT_BYTES = 4;
 let plot;
@@ -16,11 +16,6 @@ function bytesOf(step) {
 /** Returns the least time of the links for a step, in ms. */
 function boundMs(step) {
   return bytesOf(step) / boundOfTimes / 1e6;
-}
-
-/** Returns the curve of a way, whose name and colour it has. */
-function curveOf(way) {
-  return { ...model.curves[way.curve], number: way.curve };
 }
 
 function beam(ms, longest, curve, text, opacity) {
@@ -40,7 +35,7 @@ function bars(step) {
       "div",
       { class: "exchange" },
       ...step.ways.flatMap((way) => {
-        const of = curveOf(way);
+        const of = curves[way.curve];
         return [
           html("span", {}, of.name),
           html(
@@ -99,7 +94,7 @@ function curve(step) {
       { label: "time since the first gradient", format: (ms) => `${digits(ms)} ms`, space: 60 },
       { label: "gradients exchanged", format: (megabytes) => `${digits(megabytes)} MB` },
       ways.map((way) => ({
-        stroke: curveColour(curveOf(way)),
+        stroke: curveColour(curves[way.curve]),
         width: 2,
         points: { show: false },
         paths: uPlot.paths.stepped({ align: 1 }),
@@ -129,7 +124,7 @@ export function stepRows() {
       step.workload,
       step.elements.length,
       bytesOf(step),
-      curveOf(way).name,
+      curves[way.curve].name,
       digits(way.togetherMs, 6),
       digits(way.oneByOneMs, 6),
       digits(boundMs(step), 6),

@@ -166,7 +166,7 @@ final class ProgramWorkload {
         }
     }
 
-    /** Returns all that tells this program from others on the same wiring by the same profile, as a key of a map. */
+    /** Returns what sets this program apart from others on the same wiring by the same profile, as a key of a map. */
     LongBuffer key() {
         LongStream.Builder key = LongStream.builder().add(inLines ? 1 : 0).add(loops);
         for (int loop = 0; loop < loops; loop++) {

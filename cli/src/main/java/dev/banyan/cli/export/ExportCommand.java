@@ -11,21 +11,16 @@ import dev.banyan.export.NcclLimits;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.Profiles;
 import dev.banyan.study.export.ExportedText;
 import dev.banyan.study.export.MscclppExport;
+import dev.banyan.study.export.MscclppGain;
 import dev.banyan.study.export.MscclppPlans;
 import dev.banyan.study.export.NcclExport;
 import dev.banyan.study.machine.ChosenMachine;
-import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
-import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
-import dev.banyan.topology.Machine;
-import dev.banyan.trees.network.Network;
-import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -62,9 +57,6 @@ public final class ExportCommand extends Subcommand {
         rccl,
         mscclpp
     }
-
-    /** The error of rates rounded to whole chunks is smaller. */
-    private static final double LEAST_GAIN = 1.05;
 
     @Mixin
     private final MachineOptions machine = new MachineOptions();
@@ -199,7 +191,7 @@ public final class ExportCommand extends Subcommand {
                     List.of(),
                     List.of(
                             plan.remark(),
-                            besideNccl(chosen, carried, plan.rate().doubleValue()))));
+                            MscclppGain.sentence(chosen, carried, plan.rate().doubleValue()))));
             return;
         }
         MscclppPlans set =
@@ -224,34 +216,7 @@ public final class ExportCommand extends Subcommand {
                                         + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group, and start as that file says"));
-        out().println("# " + besideNccl(chosen, carried, set.rateGbs()));
-    }
-
-    /** Returns what to expect of plans where NCCL would carry the calls. */
-    private static String besideNccl(ChosenMachine chosen, Collective collective, double gbs) {
-        String never =
-                "nothing here predicts what MSCCL++ takes for short calls, and no such plan has run on a GPU yet";
-        Network network = chosen.network();
-        if (collective.reduces()
-                && SwitchRate.of(network, AllReducePacking.of(network).bound()).isPresent()) {
-            return "the switches of this machine add for NCCL, and not for these plans: expect no gain over NCCL for"
-                    + " long calls; " + never;
-        }
-        if (collective != Collective.ALL_REDUCE) {
-            return never;
-        }
-        Machine machine = chosen.machine();
-        double rings;
-        try {
-            rings = new SimulatedNccl(machine, Profiles.of(machine)).linkRateGbs();
-        } catch (IllegalArgumentException e) {
-            return "NCCL is not compared: " + e.getMessage() + "; " + never;
-        }
-        return "NCCL's best rings carry " + Numbers.gbs(rings) + " by the links: "
-                + (gbs > LEAST_GAIN * rings
-                        ? Numbers.format("a long call may gain up to %.1f times over them", gbs / rings)
-                        : "expect no gain for long calls")
-                + "; " + never;
+        out().println("# " + MscclppGain.sentence(chosen, carried, set.rateGbs()));
     }
 
     private int mostChannels(int devices) {

@@ -12,10 +12,10 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.LinkNames;
+import dev.banyan.topology.internal.text.ModelNames;
 import java.io.PrintWriter;
 import java.util.Iterator;
 import java.util.List;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -37,7 +37,8 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                         : hasDirect ? "not connected by %s alone" : "without %s")
                 .formatted(direct);
         out.println(title + (devices == 1 ? "1 device" : devices + " devices, " + connected));
-        String models = models(machine);
+        String models = ModelNames.counted(machine.devices().stream()
+                .flatMap(device -> Stream.ofNullable(device.attributes().get("model"))));
         if (!models.isEmpty() && !machine.name().equals(models)) {
             out.println("# " + TerminalText.of(models));
         }
@@ -85,18 +86,6 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                                 : ""),
                 names.subList(0, devices),
                 rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));
-    }
-
-    /** Returns the models of the devices with their numbers, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
-    private static String models(Machine machine) {
-        return machine.devices().stream()
-                .filter(device -> device.attributes().containsKey("model"))
-                .collect(Collectors.groupingBy(
-                        device -> device.attributes().get("model"), TreeMap::new, Collectors.counting()))
-                .entrySet()
-                .stream()
-                .map(model -> model.getValue() + "x " + model.getKey())
-                .collect(Collectors.joining(", "));
     }
 
     private static void printMatrix(PrintWriter out, String title, List<String> names, Stream<List<String>> cells) {

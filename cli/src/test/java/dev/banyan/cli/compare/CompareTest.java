@@ -62,7 +62,9 @@ class CompareTest {
                     .isBetween(0.01, 1.0);
             assertThat(
                             simulated
-                                    ? row.get("remark").asText().contains("of 2 published sweeps of all_reduce")
+                                    ? row.get("remark")
+                                            .asText()
+                                            .contains("against 10 rows of 2 published sweeps of all_reduce")
                                     : row.get("generationMs").asDouble() > 0)
                     .isTrue();
         }

@@ -230,6 +230,11 @@ public final class Network {
         return Arrays.asList(kind).contains(technology);
     }
 
+    /** Returns whether all arcs are of NVLinks or xGMI. O(arcs). */
+    public boolean takesFastLinksAlone() {
+        return Arrays.stream(kind).allMatch(Link.Kind::isNvLinkClass);
+    }
+
     /** The arc from one node to another, or -1. O(log of the arcs that leave it). */
     public int arc(int a, int b) {
         int found = Arrays.binarySearch(to, firstOut[a], firstOut[a + 1], b);

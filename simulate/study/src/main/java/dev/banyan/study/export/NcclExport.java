@@ -5,11 +5,11 @@ import dev.banyan.export.NcclGraph;
 import dev.banyan.export.NcclSearch;
 import dev.banyan.export.RcclTrees;
 import dev.banyan.export.RingChannels;
+import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
-import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
@@ -104,7 +104,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         remarks.add(Numbers.count(channels.orders().size(), "channel") + " of " + Numbers.gbs(channels.channelGbs())
                 + " between " + n
                 + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
-                + Numbers.gbs(channels.algbw().doubleValue() * 2 * (n - 1) / n) + " busbw for an allreduce");
+                + Numbers.gbs(channels.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(n))
+                + " busbw for an allreduce");
         if (channels.loss() > 0) {
             remarks.add(Numbers.format(
                     "%s of equal shares: %.1f%% less than the %s that rings of any shares carry",
@@ -132,12 +133,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                             ? expected(algbw / channels.algbw().doubleValue())
                             : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
                                     + " since these "
-                                    + (takesNvLinksAlone() ? "are of NVLinks alone" : "stay within a CPU socket")
+                                    + (channels.network().takesFastLinksAlone()
+                                            ? "are of NVLinks alone"
+                                            : "stay within a CPU socket")
                                     + "; the file fixes their number and order");
             return remarks;
         }
         int n = machine.size();
-        double busbw = algbw * 2 * (n - 1) / n;
+        double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
         List<NcclSearch> searches = (assumed == null ? SOCKETS : List.of(assumed))
                 .stream().flatMap(gbs -> NcclSearch.of(machine, gbs).stream()).toList();
         double least = searches.stream()
@@ -165,12 +168,6 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 most)
                         : ""));
         return remarks;
-    }
-
-    private boolean takesNvLinksAlone() {
-        Network network = channels.network();
-        return IntStream.range(0, network.arcs())
-                .allMatch(arc -> network.kind(arc).isNvLinkClass());
     }
 
     private static String expected(double gain) {

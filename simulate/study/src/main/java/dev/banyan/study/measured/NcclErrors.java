@@ -26,13 +26,12 @@ import java.util.stream.Stream;
  * @param profile name of the built-in profile of the class
  * @param collective as nccl-tests name it
  * @param sweeps number of sweeps
- * @param seen how many of these were used for the constants
  * @param versions NCCL's versions in them, as far as they are stated, and {@link #UNSTATED} for others
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
  */
 public record NcclErrors(
-        String profile, String collective, int sweeps, int seen, List<String> versions, Errors large, Errors small) {
+        String profile, String collective, int sweeps, List<String> versions, Errors large, Errors small) {
     static final String UNSTATED = "unstated";
 
     /** From this size on, in bytes, links decide how long a call takes. */
@@ -95,7 +94,6 @@ public record NcclErrors(
                 profile,
                 collective.label(),
                 seen.size() + unseen.size(),
-                seen.size(),
                 versions,
                 Errors.of(rows(seen, true), rows(unseen, true)),
                 Errors.of(rows(seen, false), rows(unseen, false)));
@@ -116,7 +114,6 @@ public record NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
-                    entry.get("seen").intValue(),
                     versions(entry.get("versions")),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));

@@ -14,9 +14,7 @@ import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
-import dev.banyan.trees.network.Network;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /** NCCL in the simulator, with a process for each device: what Banyan's predictions are set beside. */
 public final class SimulatedNccl {
@@ -130,10 +128,7 @@ public final class SimulatedNccl {
      * the host's memory.
      */
     private boolean hasRingsOfItsClass() {
-        Network network = rings.rings().network();
-        return transport == Transport.HOST
-                || IntStream.range(0, network.arcs())
-                        .allMatch(arc -> network.kind(arc).isNvLinkClass());
+        return transport == Transport.HOST || rings.rings().network().takesFastLinksAlone();
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
