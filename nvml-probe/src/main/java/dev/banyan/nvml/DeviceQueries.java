@@ -23,12 +23,12 @@ final class DeviceQueries {
     private static final int NODE_WORDS = 16;
 
     private final NvmlSession session;
-    private final SysfsPci sysfs;
+    private final LinuxFiles linux;
     private final LinkQueries links;
 
-    DeviceQueries(NvmlSession session, SysfsPci sysfs, LinkQueries links) {
+    DeviceQueries(NvmlSession session, LinuxFiles linux, LinkQueries links) {
         this.session = session;
-        this.sysfs = sysfs;
+        this.linux = linux;
         this.links = links;
     }
 
@@ -92,6 +92,6 @@ final class DeviceQueries {
                     return BitSet.valueOf(words.toArray(ValueLayout.JAVA_LONG));
                 })
                 .map(nodes -> nodes.cardinality() == 1 ? nodes.nextSetBit(0) : -1)
-                .orElseGet(() -> sysfs.numaNode(address).orElse(-1));
+                .orElseGet(() -> linux.numaNode(address).orElse(-1));
     }
 }

@@ -18,13 +18,13 @@ final class LinkQueries {
     private static final int TYPE_SWITCH = 2;
 
     private final NvmlSession session;
-    private final SysfsPci sysfs;
+    private final LinuxFiles linux;
     private final List<String> warnings;
 
     /** @param warnings receives a sentence for each link that cannot be read */
-    LinkQueries(NvmlSession session, SysfsPci sysfs, List<String> warnings) {
+    LinkQueries(NvmlSession session, LinuxFiles linux, List<String> warnings) {
         this.session = session;
-        this.sysfs = sysfs;
+        this.linux = linux;
         this.warnings = warnings;
     }
 
@@ -75,7 +75,7 @@ final class LinkQueries {
     private End end(MemorySegment device, int link, String subject, PciAddress remote) {
         Optional<Integer> type = session.numberIfSupported(NvmlCall.LINK_REMOTE_TYPE, subject, device, link);
         if (type.isEmpty()) {
-            return sysfs.isSwitch(remote)
+            return linux.isSwitch(remote)
                     .map(yes -> yes ? End.NVSWITCH : End.GPU)
                     .orElse(End.UNKNOWN);
         }

@@ -7,14 +7,15 @@ import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.ModelNames;
+import dev.banyan.topology.option.StatedSpeeds;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -22,21 +23,24 @@ import java.util.stream.IntStream;
 final class MachineAssembly {
     private final String driver;
     private final List<ProbedGpu> gpus;
+    private final CpuModel cpu;
     private final GpuPairs pairs;
     private final List<String> warnings;
-    private final Set<String> assumed = new LinkedHashSet<>();
+    private final SpeedChoice speeds = new SpeedChoice(StatedSpeeds.NONE, Optional.empty());
 
     /** @param warnings the warnings so far; receives more */
-    MachineAssembly(String driver, List<ProbedGpu> gpus, GpuPairs pairs, List<String> warnings) {
+    MachineAssembly(String driver, List<ProbedGpu> gpus, CpuModel cpu, GpuPairs pairs, List<String> warnings) {
         this.driver = driver;
         this.gpus = gpus;
+        this.cpu = cpu;
         this.pairs = pairs;
         this.warnings = warnings;
     }
 
     Machine build() {
-        PcieHierarchy pcie = PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), this::socketGbs);
-        List<Hub> hubs = new ArrayList<>(pcie.hubs());
+        PcieHierarchy pcie =
+                PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), () -> speeds.socketGbs(cpu.socketGbs()));
+        List<Hub> hubs = new ArrayList<>(pcie.hubs(cpu));
         LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);
         nvLinks.addSwitches(hubs);
         List<Link> links = new ArrayList<>(pcie.links());
@@ -47,12 +51,7 @@ final class MachineAssembly {
             ProbedGpu gpu = gpus.get(i);
             devices.add(new Device(gpu.name(), gpu.address().busId(), gpu.numa(), attributes(i)));
         }
-        return new Machine(machineName(), devices, hubs, links, List.of(), warnings, List.copyOf(assumed));
-    }
-
-    private double socketGbs() {
-        assumed.add("10" + SpeedChoice.BETWEEN_SOCKETS);
-        return LinkSpeeds.SOCKET_GBS;
+        return new Machine(machineName(), devices, hubs, links, List.of(), warnings, speeds.assumed());
     }
 
     /** Returns the number and model of the GPUs, e.g. {@code 8x Tesla V100-SXM2-16GB}. */
@@ -69,7 +68,7 @@ final class MachineAssembly {
             int lanes = gpu.pcieLanes();
             if (generation < 1 || generation > LinkSpeeds.PCIE_GTS.size() || lanes < 1) {
                 ends.add(PcieHierarchy.End.assumed(i, affinity));
-                assumed.add("PCIe gen3 x16, 12 GB/s one way, for GPUs whose slot NVML does not report");
+                speeds.assume("PCIe gen3 x16, 12 GB/s one way, for GPUs whose slot NVML does not report");
             } else {
                 double laneGbs = LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GTS.get(generation - 1));
                 ends.add(new PcieHierarchy.End(i, affinity, lanes, lanes * laneGbs));

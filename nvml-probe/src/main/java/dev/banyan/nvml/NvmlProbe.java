@@ -32,17 +32,17 @@ public final class NvmlProbe implements MachineProbe {
             .outsideFiles();
 
     private final @Nullable String file;
-    private final SysfsPci sysfs;
+    private final LinuxFiles linux;
 
     /** Creates a probe of the library that the settings name. */
     public NvmlProbe() {
-        this(LIBRARY.ofProcess().orElse(null), SysfsPci.ofThisMachine());
+        this(LIBRARY.ofProcess().orElse(null), LinuxFiles.ofThisMachine());
     }
 
     /** @param file the file of the library, or null for the one that the loader finds */
-    NvmlProbe(@Nullable String file, SysfsPci sysfs) {
+    NvmlProbe(@Nullable String file, LinuxFiles linux) {
         this.file = file;
-        this.sysfs = sysfs;
+        this.linux = linux;
     }
 
     @Override
@@ -74,7 +74,7 @@ public final class NvmlProbe implements MachineProbe {
         }
         List<String> warnings = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();
-        DeviceQueries queries = new DeviceQueries(session, sysfs, new LinkQueries(session, sysfs, warnings));
+        DeviceQueries queries = new DeviceQueries(session, linux, new LinkQueries(session, linux, warnings));
         List<ProbedGpu> gpus = new ArrayList<>();
         List<MemorySegment> handles = new ArrayList<>();
         for (int index = 0; index < count; index++) {
@@ -97,7 +97,7 @@ public final class NvmlProbe implements MachineProbe {
         leftOut.forEach(reason -> warnings.add(reason + "; the GPU is left out"));
         List<String> names = gpus.stream().map(ProbedGpu::name).toList();
         GpuPairs pairs = new GpuPairs(session, handles, names, warnings);
-        Machine machine = new MachineAssembly(driver, gpus, pairs, warnings).build();
+        Machine machine = new MachineAssembly(driver, gpus, linux.cpu(), pairs, warnings).build();
         return new Found(machine);
     }
 

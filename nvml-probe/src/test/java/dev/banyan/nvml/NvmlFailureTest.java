@@ -181,7 +181,8 @@ class NvmlFailureTest {
 
     @Test
     void libraryThatIsNotThere() {
-        MachineProbe.Answer answer = new NvmlProbe(folder.resolve("none.so").toString(), new SysfsPci(folder)).probe();
+        MachineProbe.Answer answer =
+                new NvmlProbe(folder.resolve("none.so").toString(), new LinuxFiles(folder)).probe();
         assertThat(answer)
                 .isEqualTo(new Unusable("BANYAN_NVML_LIBRARY=" + folder.resolve("none.so") + " is no file;"
                         + " name the driver's libnvidia-ml.so.1 or unset it"));
@@ -203,7 +204,7 @@ class NvmlFailureTest {
     }
 
     private String refusal(String file) {
-        MachineProbe.Answer answer = new NvmlProbe(file, new SysfsPci(folder)).probe();
+        MachineProbe.Answer answer = new NvmlProbe(file, new LinuxFiles(folder)).probe();
         assertThat(answer).isInstanceOf(Unusable.class);
         return ((Unusable) answer).reason();
     }

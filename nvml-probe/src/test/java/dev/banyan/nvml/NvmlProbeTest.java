@@ -101,14 +101,24 @@ class NvmlProbeTest {
     void nvSwitchesThatOnlyLinuxKnowsAreFoundToo() throws Exception {
         standIn = StandIn.in(folder, "-DOLD_DRIVER").play(StandIn.machine("dgx-2"));
         for (String bus : List.of("61", "62", "63", "65", "66", "67", "c1", "c2", "c3", "c5", "c6", "c7")) {
-            Path device = Files.createDirectories(folder.resolve("0000:" + bus + ":00.0"));
+            Path device = Files.createDirectories(folder.resolve("sys/bus/pci/devices/0000:" + bus + ":00.0"));
             Files.writeString(device.resolve("class"), "0x068000\n");
         }
-        Path gpu = Files.createDirectories(folder.resolve("0000:e7:00.0"));
+        Path gpu = Files.createDirectories(folder.resolve("sys/bus/pci/devices/0000:e7:00.0"));
         Files.writeString(gpu.resolve("numa_node"), "1\n");
         Machine machine = standIn.found();
         assertSameRoutes(machine, preset("dgx-2"));
         assertThat(machine.devices()).extracting(Device::numa).endsWith(-1, 1);
+    }
+
+    @Test
+    void theCpuSetsTheSpeedBetweenSockets() throws Exception {
+        Files.createDirectory(folder.resolve("proc"));
+        Files.writeString(
+                folder.resolve("proc/cpuinfo"),
+                "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: A Xeon\n");
+        Machine machine = standIn.play(StandIn.machine("dgx-2")).found();
+        assertThat(machine.assumed()).containsExactly("22 GB/s between CPU sockets, as NCCL counts for this CPU");
     }
 
     @Test

@@ -121,7 +121,7 @@ final class StandIn {
 
     /** Returns the answer of the probe; Linux's own files on PCI devices are looked for in the folder. */
     MachineProbe.Answer probe() {
-        return new NvmlProbe(library.toString(), new SysfsPci(folder)).probe();
+        return new NvmlProbe(library.toString(), new LinuxFiles(folder)).probe();
     }
 
     Machine found() {

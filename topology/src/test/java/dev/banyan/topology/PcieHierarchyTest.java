@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.topology.Connection.Kind;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.pcie.PcieHierarchy.End;
+import dev.banyan.topology.internal.speed.CpuModel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -49,7 +50,7 @@ class PcieHierarchyTest {
                 cards.add(new Nic("NIC" + i, hierarchy.attachment(i), Map.of()));
             }
         }
-        return new Machine("random", list, hierarchy.hubs(), hierarchy.links(), cards, List.of());
+        return new Machine("random", list, hierarchy.hubs(CpuModel.UNKNOWN), hierarchy.links(), cards, List.of());
     }
 
     @ParameterizedTest
@@ -117,7 +118,7 @@ class PcieHierarchyTest {
         Machine machine = new Machine(
                 "slots",
                 List.of(Device.named("a"), Device.named("b"), Device.named("c")),
-                hierarchy.hubs(),
+                hierarchy.hubs(CpuModel.UNKNOWN),
                 hierarchy.links(),
                 List.of(),
                 List.of());

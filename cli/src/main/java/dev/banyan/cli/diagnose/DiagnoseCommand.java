@@ -34,7 +34,7 @@ import picocli.CommandLine.Option;
         footer = {
             "",
             "Examples:",
-            "  (nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r) > topo.txt",
+            "  (nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r; lscpu) > topo.txt",
             "  all_reduce_perf -b 8 -e 1G -f 2 -g 8 > sweep.txt",
             "  NCCL_DEBUG=INFO all_reduce_perf -b 8 -e 8 -g 8 > nccl.log",
             "  banyan diagnose --sweeps sweep.txt --machine topo.txt --log nccl.log"

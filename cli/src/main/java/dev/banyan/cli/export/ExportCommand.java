@@ -43,7 +43,7 @@ import picocli.CommandLine.Option;
             "and the Python that registers them.",
             "",
             "Examples:",
-            "  (nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r) > topo.txt",
+            "  (nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r; lscpu) > topo.txt",
             "  banyan export --for nccl -m topo.txt --socket-gbs 64 -o graph.xml",
             "  banyan export --for nccl -m p3.16xlarge --devices 0-3 --nccl 2.27.5 > graph.xml",
             "  banyan export --for rccl -m mi250x8",
@@ -82,8 +82,8 @@ public final class ExportCommand extends Subcommand {
     @Option(
             names = "--nccl-socket-gbs",
             paramLabel = "GBS",
-            description = "Between two sockets one way in GB/s as NCCL assumes it: 10 or 22 for Intel, 16, 24 or 32 for"
-                    + " AMD (default: 10 to 32).")
+            description = "Between two sockets one way in GB/s as NCCL assumes it: 10, 22 or 40 for Intel, 16, 24 or 32"
+                    + " for AMD (default: that of the CPU if the description names it, else 10 to 40).")
     private @Nullable Double assumedSocketGbs;
 
     @Option(names = "--force", description = "Write a file even if it is of no use.")

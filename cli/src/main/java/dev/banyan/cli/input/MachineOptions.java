@@ -70,7 +70,10 @@ public final class MachineOptions extends OptionGroup {
                             + " leaves open.")
     private String model = "";
 
-    @Option(names = "--pcie-gen", paramLabel = "3..7", description = "Generation of PCIe where a file leaves it open.")
+    @Option(
+            names = "--pcie-gen",
+            paramLabel = "3..7",
+            description = "Generation of PCIe where a file leaves it open (default: that of the GPUs' model, else 3).")
     private @Nullable Integer pcieGeneration;
 
     @Option(
@@ -83,8 +86,8 @@ public final class MachineOptions extends OptionGroup {
             names = "--socket-gbs",
             paramLabel = "GBS",
             description =
-                    "Between two CPU sockets one way in GB/s where a file leaves it open (default: 10; NCCL counts 10"
-                            + " or 22 for Intel's CPUs, 16, 24 or 32 for AMD's).")
+                    "Between two CPU sockets one way in GB/s, as p2pBandwidthLatencyTest measures it (default: what"
+                            + " NCCL counts for the CPU, 6 to 40, if the file has the output of lscpu, else 10).")
     private @Nullable Double socketGbs;
 
     @Option(

@@ -27,8 +27,11 @@ public final class Assumptions {
                 .flatMap(one -> one.options().stream())
                 .distinct()
                 .collect(Collectors.joining(" or "));
+        String cpu = assumed.stream().anyMatch(phrase -> phrase.endsWith(SpeedChoice.BETWEEN_SOCKETS))
+                ? "add the output of lscpu to the file, or "
+                : "";
         return Optional.of("assumed: " + TerminalText.of(String.join("; ", assumed))
                 + "; rates over such links rest on that"
-                + (options.isEmpty() ? "" : " (state what you know by " + options + ")"));
+                + (options.isEmpty() ? "" : " (" + cpu + "state what you know by " + options + ")"));
     }
 }

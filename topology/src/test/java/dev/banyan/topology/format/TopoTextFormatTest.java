@@ -17,6 +17,7 @@ import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -288,6 +289,63 @@ class TopoTextFormatTest {
                 .allMatch(link -> link.gbsAToB() == 48);
         assertThatThrownBy(() -> new MachineReader(MatrixUnit.GBS, stated).parse("m", "0 5\n5 0\n"))
                 .hasMessageContaining("carries the speeds of its links itself");
+    }
+
+    @Test
+    void warnsOfPcieThatIsFasterThanTheModel() {
+        String text = "GPU 0: NVIDIA L40S (UUID: GPU-1)\n" + Fixtures.SINGLE_SPACES;
+        assertThat(new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, 0, ""))
+                        .parse("topo", text)
+                        .warnings())
+                .contains(
+                        "PCIe gen5 is stated, but the GPUs' model has gen4: check the generation, which sets the speeds"
+                                + " of PCIe");
+        assertThat(new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(3, 0, 0, ""))
+                        .parse("topo", text)
+                        .warnings())
+                .noneMatch(warning -> warning.contains("is stated"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "GenuineIntel, 6, 79, 6",
+        "GenuineIntel, 6, 106, 10",
+        "GenuineIntel, 6, 143, 22",
+        "GenuineIntel, 6, 207, 40",
+        "AuthenticAMD, 23, 49, 16",
+        "AuthenticAMD, 25, 17, 24",
+        "AuthenticAMD, 26, 2, 32",
+    })
+    void takesTheSpeedBetweenSocketsFromLscpu(String vendor, String family, String model, int gbs) {
+        String lscpu = "Architecture:             x86_64\nVendor ID:                " + vendor
+                + "\n  Model name:             Some CPU\n    CPU family:           " + family
+                + "\n    Model:                " + model + "\n  NUMA node0 CPU(s):     0-89\n";
+        Machine before = read(Fixtures.SINGLE_SPACES);
+        for (String text : List.of(lscpu + Fixtures.SINGLE_SPACES, Fixtures.SINGLE_SPACES + lscpu)) {
+            Machine machine = read(text);
+            assertThat(machine.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL counts for this CPU");
+            assertThat(machine.links())
+                    .filteredOn(link -> link.kind() == Link.Kind.SOCKET)
+                    .isNotEmpty()
+                    .allMatch(link -> link.gbsAToB() == gbs && link.gbsBToA() == gbs);
+            assertThat(machine.warnings()).isEqualTo(before.warnings());
+            assertThat(machine.hubs().getFirst().attributes())
+                    .isEqualTo(Map.of("arch", "x86_64", "vendor", vendor, "familyid", family, "modelid", model));
+            Machine written = new MachineReader().parse("x.xml", MachineWriter.write(machine, "nccl-xml"));
+            assertThat(written.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL counts for this CPU");
+        }
+    }
+
+    @Test
+    void aCpuThatNcclDoesNotCountLeavesTheSpeedOpen() {
+        assertThat(read("Architecture: aarch64\nVendor ID: ARM\nModel: 0\n" + Fixtures.SINGLE_SPACES)
+                        .assumed())
+                .contains("6 GB/s between CPU sockets, as NCCL counts for this CPU");
+        for (String cpu : List.of("Model: A100\n", "Vendor ID: GenuineIntel\n", "Vendor ID: Other\nCPU family: 6\n")) {
+            Machine machine = read(cpu + Fixtures.SINGLE_SPACES);
+            assertThat(machine.assumed()).contains("10 GB/s between CPU sockets");
+            assertThat(machine.hubs().getFirst().attributes()).isEmpty();
+        }
     }
 
     @Test

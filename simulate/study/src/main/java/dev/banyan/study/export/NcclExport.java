@@ -10,9 +10,11 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record NcclExport(Machine machine, RingChannels rings, RingChannels channels) {
     /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
-    private static final List<Double> SOCKETS = List.of(10.0, 32.0);
+    private static final List<Double> SOCKETS = List.of(10.0, 40.0);
 
     /** Factors that differ by less are printed alike. */
     private static final double CLOSE = 1.05;
@@ -141,8 +143,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         }
         int n = machine.size();
         double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
-        List<NcclSearch> searches = (assumed == null ? SOCKETS : List.of(assumed))
-                .stream().flatMap(gbs -> NcclSearch.of(machine, gbs).stream()).toList();
+        OptionalDouble ofCpu = CpuModel.socketGbs(machine);
+        List<Double> counted =
+                assumed != null ? List.of(assumed) : ofCpu.isPresent() ? List.of(ofCpu.getAsDouble()) : SOCKETS;
+        List<NcclSearch> searches = counted.stream()
+                .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
+                .toList();
         double least = searches.stream()
                 .mapToDouble(search -> busbw / search.linksGbs())
                 .min()
@@ -157,15 +163,18 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 + Numbers.gbs(search.channelGbs()))
                         .distinct()
                         .collect(Collectors.joining(" or "))
-                + (assumed == null
-                        ? ", as it assumes 10 GB/s or up to 32 between two sockets (--nccl-socket-gbs states it)"
-                        : ""));
+                + ", as it counts "
+                + (counted.size() == 1
+                        ? Numbers.gbs(counted.getFirst()) + " between two sockets"
+                                + (assumed == null ? " of this CPU" : "")
+                        : "10 to 40 GB/s between two sockets, by the CPU (add the output of lscpu to the description,"
+                                + " or state it by --nccl-socket-gbs)"));
         remarks.add(expected(least)
                 + (most > CLOSE * Math.max(1, least)
                         ? Numbers.format(
                                 " if NCCL's own channels fill the links, and up to %.1f times if it runs one of them"
-                                        + " alone, as in the log of NVIDIA/nccl#2127",
-                                most)
+                                        + " alone, at %s of busbw, as in the log of NVIDIA/nccl#2127",
+                                most, Numbers.gbs(busbw / most))
                         : ""));
         return remarks;
     }

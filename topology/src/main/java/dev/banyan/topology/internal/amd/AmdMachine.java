@@ -9,6 +9,7 @@ import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.speed.GpuSpeeds;
 import dev.banyan.topology.internal.text.LinkNames;
 import dev.banyan.topology.internal.text.ListedGpus;
@@ -65,8 +66,10 @@ final class AmdMachine {
      * @param numa of each GPU, -1 where it is not known
      * @param bandwidths of each pair as a range of MB/s, if known
      * @param listed the models of the GPUs
+     * @param cpu the model of the CPUs
      */
-    Machine build(List<@Nullable String> busIds, int[] numa, @Nullable AmdTable bandwidths, ListedGpus listed) {
+    Machine build(
+            List<@Nullable String> busIds, int[] numa, @Nullable AmdTable bandwidths, ListedGpus listed, CpuModel cpu) {
         int n = types.size();
         GpuSpeeds speeds = new GpuSpeeds(stated, listed.products(busIds));
         List<Device> devices = new ArrayList<>();
@@ -85,7 +88,7 @@ final class AmdMachine {
             ends.add(new PcieHierarchy.End(i, affinity, LinkSpeeds.PCIE_LANES, slotGbs));
         }
         PcieHierarchy pcie = PcieHierarchy.of(
-                ends, (a, b) -> pcieClass(a, b, numa), n, () -> speeds.whole().socketGbs());
+                ends, (a, b) -> pcieClass(a, b, numa), n, () -> speeds.whole().socketGbs(cpu.socketGbs()));
         pcie.assumed().ifPresent(speeds.whole()::assume);
         List<Link> links = new ArrayList<>(pcie.links());
         links.addAll(xgmiLinks(speeds, bandwidths));
@@ -93,7 +96,7 @@ final class AmdMachine {
         return new Machine(
                 MachineFormat.machineName(source),
                 refused.mark(devices),
-                pcie.hubs(),
+                pcie.hubs(cpu),
                 refused.usable(links),
                 List.of(),
                 warnings(listed.warnings(busIds, stated.product()), speeds),
@@ -102,6 +105,7 @@ final class AmdMachine {
 
     private static List<String> warnings(List<String> ofModels, GpuSpeeds speeds) {
         List<String> warnings = new ArrayList<>(ofModels);
+        warnings.addAll(speeds.warnings());
         if (speeds.whole().product().filter(product -> product.gcn().isEmpty()).isPresent()) {
             warnings.add(
                     "the stated model is none of AMD's, whose tool wrote this text: check the model, which sets the"

@@ -2,6 +2,7 @@ package dev.banyan.topology.internal.amd;
 
 import dev.banyan.InputException;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.text.BusId;
 import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.internal.text.MachineFormat;
@@ -65,6 +66,6 @@ public final class AmdSmiFormat implements MachineFormat {
             busIds.add(busId.isEmpty() ? null : busId);
         }
         return new AmdMachine(source, types, weights, access, stated)
-                .build(busIds, numa, bandwidths, ListedGpus.in(lines));
+                .build(busIds, numa, bandwidths, ListedGpus.in(lines), CpuModel.in(lines));
     }
 }

@@ -1,6 +1,7 @@
 package dev.banyan.topology.internal.amd;
 
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.internal.text.MachineFormat;
 import dev.banyan.topology.option.StatedSpeeds;
@@ -63,6 +64,7 @@ public final class RocmSmiFormat implements MachineFormat {
         for (int i = 0; i < types.size(); i++) {
             busIds.add(null);
         }
-        return new AmdMachine(source, types, weights, access, stated).build(busIds, numa, null, ListedGpus.in(lines));
+        return new AmdMachine(source, types, weights, access, stated)
+                .build(busIds, numa, null, ListedGpus.in(lines), CpuModel.in(lines));
     }
 }

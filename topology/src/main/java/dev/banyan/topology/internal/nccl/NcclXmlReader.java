@@ -11,6 +11,7 @@ import dev.banyan.topology.Nic;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.pcie.CpuNodes;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.BusId;
 import dev.banyan.topology.internal.text.GpuProduct;
@@ -468,9 +469,7 @@ final class NcclXmlReader {
             for (int j = i + 1; j < nodes.size(); j++) {
                 Map<String, String> a = hubs.get(nodes.get(i)).attributes;
                 Map<String, String> b = hubs.get(nodes.get(j)).attributes;
-                double gbs = NcclCpu.isKnown(a) && NcclCpu.isKnown(b)
-                        ? choice.socketGbs(Math.min(NcclCpu.socketGbs(a), NcclCpu.socketGbs(b)))
-                        : choice.socketGbs();
+                double gbs = choice.socketGbs(CpuModel.least(List.of(new CpuModel(a), new CpuModel(b))));
                 links.add(Link.duplex(
                         n + nodes.get(i), n + nodes.get(j), Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
             }

@@ -9,8 +9,8 @@ import dev.banyan.InputException;
  */
 record Refusals(String source) {
     static final String RERUN =
-            "; run \"(nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r) > topo.txt\" and read that file,"
-                    + " which no terminal has wrapped or cut";
+            "; run \"(nvidia-smi -L; nvidia-smi topo -m; nvidia-smi topo -p2p r; lscpu) > topo.txt\" and read that"
+                    + " file, which no terminal has wrapped or cut";
 
     /** Refuses the output of another option of {@code nvidia-smi topo}. */
     InputException ofKind(int line, String option) {

@@ -12,6 +12,7 @@ import dev.banyan.topology.internal.DisjointSets;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.AssumedLinks;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.speed.GpuSpeeds;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.GpuProduct;
@@ -51,6 +52,7 @@ final class TopoMachine {
     private final TopoTable table;
     private final GpuSpeeds speeds;
     private final ListedGpus listed;
+    private final CpuModel cpu;
     private final PeerStatements peers;
     /** NVLinks of the device that has the most, to switches or to all of its peers. */
     private int mostLanes;
@@ -67,9 +69,10 @@ final class TopoMachine {
     private final List<Link> links = new ArrayList<>();
     private final List<String> warnings;
 
-    TopoMachine(TopoTable table, ListedGpus listed, PeerStatements peers, StatedSpeeds stated) {
+    TopoMachine(TopoTable table, ListedGpus listed, CpuModel cpu, PeerStatements peers, StatedSpeeds stated) {
         this.table = table;
         this.listed = listed;
+        this.cpu = cpu;
         this.peers = peers;
         warnings = new ArrayList<>(table.warnings());
         int ends = table.ends().size();
@@ -83,6 +86,7 @@ final class TopoMachine {
         List<@Nullable String> busIds = new ArrayList<>(Collections.nCopies(gpus.size(), null));
         warnings.addAll(listed.warnings(busIds, stated.product()));
         speeds = new GpuSpeeds(stated, listed.products(busIds));
+        warnings.addAll(speeds.warnings());
     }
 
     Machine build(String name) {
@@ -317,9 +321,9 @@ final class TopoMachine {
                 ends,
                 this::pcieClass,
                 devices.size() + hubs.size(),
-                () -> speeds.whole().socketGbs());
+                () -> speeds.whole().socketGbs(cpu.socketGbs()));
         pcie.assumed().ifPresent(speeds.whole()::assume);
-        hubs.addAll(pcie.hubs());
+        hubs.addAll(pcie.hubs(cpu));
         links.addAll(pcie.links());
         return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();
     }

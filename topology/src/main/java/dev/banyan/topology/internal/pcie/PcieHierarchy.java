@@ -6,6 +6,7 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.DisjointSets;
+import dev.banyan.topology.internal.speed.CpuModel;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -115,9 +116,11 @@ public final class PcieHierarchy {
         return new PcieHierarchy(ends, classes, firstHub, socketGbs);
     }
 
-    /** The hubs, whose node indices begin at {@code firstHub}. */
-    public List<Hub> hubs() {
-        return List.copyOf(hubs);
+    /** The hubs, whose node indices begin at {@code firstHub}; sockets have the attributes of their CPU. */
+    public List<Hub> hubs(CpuModel cpu) {
+        return hubs.stream()
+                .map(hub -> hub.kind() == Hub.Kind.CPU_SOCKET ? new Hub(hub.name(), hub.kind(), cpu.attributes()) : hub)
+                .toList();
     }
 
     /** PCIe links of devices and hubs, then those between sockets. */

@@ -41,6 +41,18 @@ public final class GpuSpeeds {
         return Math.min(of(a).linkGbs(usual, what), of(b).linkGbs(usual, what));
     }
 
+    /** Returns a sentence for each model whose PCIe is slower than stated. */
+    public List<String> warnings() {
+        return byProduct.keySet().stream()
+                .flatMap(Optional::stream)
+                .map(GpuProduct::pcieGeneration)
+                .filter(generation -> generation < stated.pcieGeneration())
+                .distinct()
+                .map(generation -> "PCIe gen" + stated.pcieGeneration() + " is stated, but the GPUs' model has gen"
+                        + generation + ": check the generation, which sets the speeds of PCIe")
+                .toList();
+    }
+
     /** Returns the assumptions so far, one phrase each. */
     public List<String> assumed() {
         Set<String> all = new LinkedHashSet<>();

@@ -6,6 +6,7 @@ import dev.banyan.topology.option.StatedSpeeds;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 
 /** The speeds of one reading: what was stated, else what the GPU's model tells, else what is assumed. Used once. */
@@ -91,25 +92,17 @@ public final class SpeedChoice {
         assumed.add(what);
     }
 
-    /** Between two CPU sockets one way in GB/s. */
-    public double socketGbs() {
-        if (stated.socketGbs() > 0) {
-            return stated.socketGbs();
-        }
-        assumed.add(number(LinkSpeeds.SOCKET_GBS) + BETWEEN_SOCKETS);
-        return LinkSpeeds.SOCKET_GBS;
-    }
-
     /**
-     * The same, where the CPU is known.
+     * Between two CPU sockets one way in GB/s.
      *
-     * @param usual what NCCL counts for it
+     * @param counted what NCCL counts for the CPU, if it is known
      */
-    public double socketGbs(double usual) {
+    public double socketGbs(OptionalDouble counted) {
         if (stated.socketGbs() > 0) {
             return stated.socketGbs();
         }
-        assumed.add(number(usual) + BETWEEN_SOCKETS + ", as NCCL counts for this CPU");
+        double usual = counted.orElse(LinkSpeeds.SOCKET_GBS);
+        assumed.add(number(usual) + BETWEEN_SOCKETS + (counted.isPresent() ? ", as NCCL counts for this CPU" : ""));
         return usual;
     }
 

@@ -1,5 +1,6 @@
 package dev.banyan.nvml;
 
+import dev.banyan.topology.internal.speed.CpuModel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -7,15 +8,15 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * Linux's report on PCI devices, for drivers that report less.
+ * Linux's reports on PCI devices and CPUs, for what drivers do not report.
  *
- * @param devices the folder {@code /sys/bus/pci/devices}
+ * @param root the folder that has {@code sys} and {@code proc}
  */
-record SysfsPci(Path devices) {
+record LinuxFiles(Path root) {
     private static final String CLASS_NVSWITCH = "0x0680";
 
-    static SysfsPci ofThisMachine() {
-        return new SysfsPci(Path.of("/sys/bus/pci/devices"));
+    static LinuxFiles ofThisMachine() {
+        return new LinuxFiles(Path.of("/"));
     }
 
     /** Returns whether a device is a bridge of no other kind, as NVSwitches are; empty if Linux does not know it. */
@@ -31,11 +32,21 @@ record SysfsPci(Path devices) {
                 .orElse(OptionalInt.empty());
     }
 
-    /** Returns the contents of a file of a device; empty if it cannot be read, as containers may hide it. */
+    /** Returns the model of the CPUs. */
+    CpuModel cpu() {
+        return read("proc/cpuinfo")
+                .map(text -> CpuModel.in(text.lines().toList()))
+                .orElse(CpuModel.UNKNOWN);
+    }
+
     private Optional<String> read(PciAddress address, String file) {
+        return read("sys/bus/pci/devices/" + address.busId() + "/" + file).map(String::strip);
+    }
+
+    /** Returns the contents of a file; empty if it cannot be read, as containers may hide it. */
+    private Optional<String> read(String file) {
         try {
-            return Optional.of(Files.readString(devices.resolve(address.busId()).resolve(file))
-                    .strip());
+            return Optional.of(Files.readString(root.resolve(file)));
         } catch (IOException e) {
             return Optional.empty();
         }
