@@ -247,7 +247,7 @@ class BoundCommandTest {
         assertThat(CommandRun.of("predict -b 1M -e 1M -a ring,nccl --machine " + topo)
                         .out())
                 .contains(
-                        "no range is known, since here NCCL goes peer to peer over PCIe, as it did in none of the"
+                        "No range is known, since here NCCL goes peer to peer over PCIe, as it did in none of the"
                                 + " sweeps",
                         "# no size has a certain winner: no range is known\n");
         Path stated = Files.writeString(folder.resolve("stated.txt"), table + """

@@ -51,7 +51,7 @@ record JoinedBench(
         if (rows.isEmpty()) {
             return 0;
         }
-        reporter.lines(NcclTable.MEASURED.footer(rows));
+        reporter.lines(NcclTable.footer(rows));
         reporter.lines(new Summary(rows).comparison(Summary.MEDIANS));
         return reporter.sweep(title, rows, null);
     }

@@ -57,6 +57,10 @@ final class SimulatedBench {
     private final Profile profile;
     private final RangedCosts costs;
 
+    private static final String JVM_ALONE =
+            "# Banyan's kernels and graphs serve programs on the JVM; Python reaches exported files alone (banyan"
+                    + " export)";
+
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
     private final boolean verbose;
@@ -121,7 +125,6 @@ final class SimulatedBench {
             }
             rows = printed.all();
         }
-        reporter.lines(table.footer(rows));
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
             reporter.lines(executors(ours));
@@ -133,8 +136,14 @@ final class SimulatedBench {
         if (nccl != null) {
             boolean ranged = rows.stream()
                     .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
-            reporter.lines(List.of("# " + nccl.remark(asked.call().collective())
-                    + (ranged ? "; its ranges come from these worst errors, and end where links are full" : "")));
+            double fullGbs = nccl.mostGbs(asked.call().collective());
+            reporter.lines(List.of(
+                    "# " + nccl.remark(asked.call().collective())
+                            + (ranged
+                                    ? ". Its ranges come from these worst errors, and end at the "
+                                            + Numbers.gbs(fullGbs) + " of algbw that links carry in practice"
+                                    : ""),
+                    JVM_ALONE));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -344,8 +353,10 @@ final class SimulatedBench {
                 + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")
                 + (areKernels ? "executed by one kernel on each GPU" : "executed by graphs of copies and kernels"))));
         if (nccl != null) {
-            reporter.lines(List.of("# " + nccl.remark(Collective.ALL_REDUCE)
-                    + "; its keys one after another, as its model knows no calls in flight"));
+            reporter.lines(List.of(
+                    "# " + nccl.remark(Collective.ALL_REDUCE)
+                            + ". Its keys follow one after another, as its model knows no calls in flight",
+                    JVM_ALONE));
         }
         reporter.lines(List.of(
                 "# no winner is certain: these times have no range and no computing in between, and rest on some"

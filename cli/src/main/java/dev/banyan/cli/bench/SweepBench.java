@@ -76,7 +76,7 @@ final class SweepBench {
             if (rows.isEmpty()) {
                 return 0;
             }
-            reporter.lines(NcclTable.MEASURED.footer(rows));
+            reporter.lines(NcclTable.footer(rows));
             reporter.lines(conclusions(rows));
         }
         return reporter.sweep(site.place(), rows, null);

@@ -82,7 +82,7 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                 out,
                 "GB/s one way, from row to column; 0 where trees have no link"
                         + (machine.hubs().stream().anyMatch(hub -> hub.kind() == Hub.Kind.NVSWITCH)
-                                ? "; behind an NVSwitch a GPU has as much to all others together"
+                                ? "; behind an NVSwitch, a GPU's rate to all others together"
                                 : ""),
                 names.subList(0, devices),
                 rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));

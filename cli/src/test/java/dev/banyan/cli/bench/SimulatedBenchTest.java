@@ -144,8 +144,9 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, without its trees, profile a100-nvswitch, a"
-                            + " process for each GPU; against 49 rows of 3 published sweeps of all_reduce \\(NCCL 2.8,"
-                            + " 2.21, unstated\\), of which 48 gave its constants: median error [0-9.]+% \\(worst")
+                            + " process for each GPU. Its median error against 49 rows of 3 published sweeps of"
+                            + " all_reduce \\(NCCL 2.8, 2.21, unstated\\), of which 48 gave its constants, is [0-9.]+%"
+                            + " \\(worst")
                 .containsPattern("# +size +ring +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "ring, nccl, bound of the links");
@@ -334,7 +335,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine p3.8xlarge -a nccl --workload " + sizes)
                         .out())
                 .containsPattern("\n +nccl +1 +[0-9.]+ +[0-9.]+\n# nccl: simulated rings")
-                .contains("; its keys one after another, as its model knows no calls in flight\n");
+                .contains(". Its keys follow one after another, as its model knows no calls in flight\n");
         CommandRun refused = CommandRun.of("predict --machine mi250x8 -a nccl --workload " + sizes);
         assertThat(refused.status()).isEqualTo(1);
         assertThat(refused.err()).contains("no published sweep of the class of profile");
@@ -359,12 +360,12 @@ class SimulatedBenchTest {
         assertThat(run.out())
                 .contains(
                         "profile h100-nvswitch (of GPUs behind an NVSwitch, the nearest)",
-                        "no range is known, since these constants are of GPUs behind an NVSwitch")
+                        "No range is known, since these constants are of GPUs behind an NVSwitch")
                 .doesNotContain("its ranges");
         assertThat(CommandRun.of("predict -m p3.8xlarge --profile pcie -a nccl -b 1G -e 1G")
                         .out())
                 .startsWith("# predicted with profile pcie: ")
-                .contains("no range is known, since the profile is not the one that Banyan takes for such a machine");
+                .contains("No range is known, since the profile is not the one that Banyan takes for such a machine");
     }
 
     @Test

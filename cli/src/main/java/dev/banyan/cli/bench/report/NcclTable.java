@@ -64,14 +64,13 @@ public enum NcclTable {
                         : predicted(range(row.outOfPlace().range()), inPlace(row)));
     }
 
-    public List<String> footer(List<Row> rows) {
+    /** Returns the last lines of a measured sweep. */
+    public static List<String> footer(List<Row> rows) {
         long wrong = rows.stream().mapToLong(Row::wrong).sum();
         boolean checked = rows.stream().allMatch(row -> row.outOfPlace().wrong() != null);
         String verdict = !checked ? "not checked" : wrong + (wrong == 0 ? " OK" : " FAILED");
         List<String> lines = new ArrayList<>();
-        if (this == MEASURED) {
-            lines.add("# Out of bounds values : " + verdict);
-        }
+        lines.add("# Out of bounds values : " + verdict);
         Map<String, Double> averages = rows.stream()
                 .collect(Collectors.groupingBy(
                         row -> ChoiceText.name(row.algorithm()),

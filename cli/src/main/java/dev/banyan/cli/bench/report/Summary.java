@@ -64,38 +64,45 @@ public final class Summary {
      */
     List<String> table(String times) {
         List<String> lines = new ArrayList<>();
-        boolean marked = false;
+        List<List<Row>> unmarked = new ArrayList<>();
         for (List<Row> rows : bySize) {
             Row best =
                     rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
-            String mark = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row)) ? "*" : " ";
-            marked |= mark.equals("*");
+            boolean wins = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row));
+            String mark = wins ? "*" : " ";
+            if (!wins) {
+                unmarked.add(rows);
+            }
             lines.add(rows.stream()
                     .map(row -> Numbers.format("%" + column + ".1f%s", us(row), row.equals(best) ? mark : " "))
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         lines.addAll(0, headings(Numbers.format("# %10s", "size")));
-        lines.addFirst("# " + times + (marked ? "; * is the least where no ranges overlap" : ""));
-        if (!marked) {
-            lines.add("# " + openRanges());
+        int marked = bySize.size() - unmarked.size();
+        lines.addFirst("# " + times + (marked > 0 ? "; * is the least where no ranges overlap" : ""));
+        if (!unmarked.isEmpty()) {
+            lines.add("# "
+                    + (marked > 0
+                            ? "no certain winner at " + unmarked.size() + " of " + bySize.size() + " sizes: "
+                            : "no size has a certain winner: ")
+                    + openRanges(unmarked));
         }
         return lines;
     }
 
-    /** Returns why no least is marked. */
-    private String openRanges() {
-        String open = bySize.stream()
+    /** Returns why the least of some sizes is not marked. */
+    private static String openRanges(List<List<Row>> unmarked) {
+        String open = unmarked.stream()
                 .flatMap(List::stream)
                 .filter(Summary::isOpen)
                 .map(row -> ChoiceText.name(row.algorithm()))
                 .distinct()
                 .collect(Collectors.joining(", "));
-        boolean isAlwaysOpen = bySize.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
-        boolean areAllOpen = bySize.stream().flatMap(List::stream).allMatch(Summary::isOpen);
-        String reason = isAlwaysOpen
+        boolean isAlwaysOpen = unmarked.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
+        boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
+        return isAlwaysOpen
                 ? "no range is known" + (areAllOpen ? "" : " of " + open)
                 : "the ranges of the fastest overlap" + (open.isEmpty() ? "" : " or are not known");
-        return "no size has a certain winner: " + reason;
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */

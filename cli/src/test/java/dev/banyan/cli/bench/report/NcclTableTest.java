@@ -55,7 +55,7 @@ class NcclTableTest {
 
     @Test
     void footerHasTheAverageOverBothHalves() {
-        assertThat(NcclTable.MEASURED.footer(List.of(ROW)))
+        assertThat(NcclTable.footer(List.of(ROW)))
                 .containsExactly("# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 4.6618");
     }
 

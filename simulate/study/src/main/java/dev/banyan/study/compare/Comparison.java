@@ -232,7 +232,7 @@ public record Comparison(
                     null,
                     null,
                     nccl.remark(Collective.ALL_REDUCE)
-                            + higher.map(limit -> "; its ratio is to the bound (" + limit.counted() + ")")
+                            + higher.map(limit -> ". Its ratio is to the bound (" + limit.counted() + ")")
                                     .orElse(""));
         } catch (IllegalArgumentException e) {
             return new Row(name, null, null, null, null, null, null, e.getMessage(), null, null);

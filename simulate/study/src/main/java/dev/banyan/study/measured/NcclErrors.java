@@ -72,8 +72,8 @@ public record NcclErrors(
         private String sentence(String end) {
             return rows == 0
                     ? "unknown" + end
-                    : String.format(Locale.ROOT, "median error %.1f%% (worst %.1f%%)", 100 * median, 100 * worst)
-                            + " from " + new ByteSize(from).label() + end;
+                    : String.format(Locale.ROOT, "%.1f%% (worst %.1f%%)", 100 * median, 100 * worst) + " from "
+                            + new ByteSize(from).label() + end;
         }
     }
 
@@ -196,19 +196,19 @@ public record NcclErrors(
                 ? errors.get().sentence()
                 : tables != null && isBuiltIn(profile)
                         ? tables.textValue()
-                        : "no published sweep of " + collective.label()
-                                + " with this profile says how far they are off";
+                        : "No published sweep of " + collective.label() + " with this profile says how far it is off";
     }
 
     private String sentence() {
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
-        return "against " + Numbers.count(rows, "row") + " of " + Numbers.count(sweeps, "published sweep") + " of "
+        return "Its median error against " + Numbers.count(rows, "row") + " of "
+                + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
                 + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
-                + " gave its constants: "
+                + " gave its constants, is "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
                 + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");
     }

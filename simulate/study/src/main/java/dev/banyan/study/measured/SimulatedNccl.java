@@ -141,6 +141,11 @@ public final class SimulatedNccl {
         return goesAroundRings() ? rings.rings().rateGbs().doubleValue() : rings.switchRateGbs();
     }
 
+    /** Returns the algbw in GB/s that links carry in practice, which no call exceeds. */
+    public double mostGbs(Collective collective) {
+        return GIB / rings.leastUs(collective, GIB) / 1e3;
+    }
+
     /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */
     public boolean goesAroundRings() {
         return goesAroundRings(Collective.ALL_REDUCE);
@@ -159,11 +164,11 @@ public final class SimulatedNccl {
                 : whyNoRange;
         return "nccl: simulated rings and protocols of NCCL, without its trees"
                 + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
-                + ", profile " + profile.name() + ", a process for each GPU; "
-                + (noRange.isEmpty() ? "" : "no range is known, since " + noRange + "; ")
+                + ", profile " + profile.name() + ", a process for each GPU. "
+                + (noRange.isEmpty() ? "" : "No range is known, since " + noRange + ". ")
                 + NcclErrors.sentence(profile, collective)
                 + (mayFindOthers
-                        ? "; the rings are the best ones, peer to peer as NCCL_P2P_LEVEL=SYS lets them: between sockets"
+                        ? ". The rings are the best ones, peer to peer as NCCL_P2P_LEVEL=SYS lets them. Between sockets"
                                 + " NCCL's own search may find slower ones, and"
                                 + " its trees (NCCL_ALGO=Tree) may be faster (see banyan export)"
                         : "");

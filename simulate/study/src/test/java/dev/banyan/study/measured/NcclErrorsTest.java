@@ -79,14 +79,15 @@ class NcclErrorsTest {
         NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
         assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE))
-                .matches("against 10 rows of 2 published sweeps of all_reduce \\(NCCL 2.4, 2.21\\), of which 9 gave its"
-                        + " constants: median error [0-9.]+% \\(worst [0-9.]+%\\) from 512 KiB on, unknown below");
+                .matches("Its median error against 10 rows of 2 published sweeps of all_reduce \\(NCCL 2.4, 2.21\\), of"
+                        + " which 9 gave its constants, is [0-9.]+% \\(worst [0-9.]+%\\) from 512 KiB on, unknown"
+                        + " below");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE))
-                .startsWith("its constants were fitted to Azure's table of four GB200");
+                .startsWith("Its constants were fitted to Azure's table of four GB200");
         assertThat(NcclErrors.sentence(profile("mi250x-xgmi"), Collective.ALL_REDUCE))
-                .isEqualTo("no published sweep of all_reduce with this profile says how far they are off");
+                .isEqualTo("No published sweep of all_reduce with this profile says how far it is off");
     }
 
     /** All small rows of V100 are of one process, whose launches hide what a process for each GPU would take. */
