@@ -173,9 +173,12 @@ class ExportCommandTest {
     @Test
     void ringsThroughTheHostPromiseNoGain() {
         assertThat(CommandRun.of("export --for nccl -m rtx4090x8").err())
-                .contains("Copies between GPUs without peer access go through the host's memory, where no gain of these"
-                        + " rings is known")
+                .contains("Copies between GPUs without peer access go through the host's memory: no gain of these rings"
+                        + " is known\n")
                 .doesNotContain("Expected gain", "NCCL_P2P_LEVEL");
+        assertThat(CommandRun.of("export --for nccl -m rtx4090x8 --devices 0-3").err())
+                .contains("go through the host's memory: no gain of this file is to be expected, as NCCL's own search"
+                        + " probably finds rings as fast within a CPU socket\n");
         assertThat(CommandRun.of("export --for nccl -m pcie-8").err()).contains("Expected gain", "NCCL_P2P_LEVEL");
     }
 }

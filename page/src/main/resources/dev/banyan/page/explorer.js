@@ -250,6 +250,7 @@ function boundText(set) {
     machine.assumed.length
       ? html("p", { class: "note", id: "assumed" }, `Assumed: ${machine.assumed.join("; ")}. Rates over such links rest on that.`)
       : "",
+    ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${remark}.`)),
     html(
       "label",
       {},

@@ -7,6 +7,8 @@ import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.SetsModel;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.option.MatrixUnit;
+import dev.banyan.topology.option.StatedSpeeds;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,11 +70,13 @@ class PresetPagesBrowserTest {
 
     @Test
     void assumedSpeedsStandBesideTheBound() throws IOException {
-        Machine table = new MachineReader().parse("two.txt", "GPU0 GPU1\nGPU0 X PHB\nGPU1 PHB X\n");
+        Machine table = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(0, 0, 0, "", StatedSpeeds.PeerAccess.NO))
+                .parse("two.txt", "GPU0 GPU1\nGPU0 X PIX\nGPU1 PIX X\n");
         Path page = Files.writeString(folder.resolve("two.html"), MachinePage.html(Pages.model(table)));
         browser.open(page);
         assertThat(browser.text("#bound")).startsWith("No schedule exceeds");
         assertThat(browser.text("#assumed")).startsWith("Assumed: PCIe gen3, 12 GB/s one way for a full slot");
+        assertThat(browser.text(".remark")).startsWith("No peer access between any two devices");
         assertThat(browser.all("#beyond")).isEmpty();
         assertThat(browser.text("#about")).contains("banyan export --for nccl --machine two.txt");
         assertThat(browser.console()).isEmpty();

@@ -1,5 +1,6 @@
 package dev.banyan.simulate;
 
+import dev.banyan.config.internal.RecentlyUsed;
 import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.internal.program.ProgramLayout;
 import dev.banyan.schedule.internal.program.ProgramSizes;
@@ -17,24 +18,26 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.stream.IntStream;
 
 /**
- * The costs of schedules on all links of a machine by simulation. Safe for use from any thread. Simulators are kept,
- * one for each list of links that it was asked about.
+ * The costs of schedules on all links of a machine by simulation. Safe for use from any thread. The simulators
+ * of the last lists of links are kept.
  */
 public final class SimulatedCosts implements CostModel {
     /** As many ranks' buffers are parameters of a kernel. */
     private static final int MOST_RANKS_OF_PROGRAMS = 16;
 
+    /** Greatest number of simulators of a kind that are kept; a sweep over all algorithms asks for fewer. */
+    private static final int MOST_SIMULATORS = 64;
+
     private final Network network;
     private final Profile profile;
     private final Machine machine;
     private final Execution execution;
-    private final ConcurrentMap<List<LogicalLink>, Simulator> simulators = new ConcurrentHashMap<>();
-    private final ConcurrentMap<List<LogicalLink>, ProgramSimulator> programSimulators = new ConcurrentHashMap<>();
+    private final RecentlyUsed<List<LogicalLink>, Simulator> simulators = new RecentlyUsed<>(MOST_SIMULATORS);
+    private final RecentlyUsed<List<LogicalLink>, ProgramSimulator> programSimulators =
+            new RecentlyUsed<>(MOST_SIMULATORS);
 
     /**
      * Creates a model of execution by {@linkplain Execution#CHUNKS chunks}.
@@ -81,7 +84,9 @@ public final class SimulatedCosts implements CostModel {
      * @param links the paths of pairs that don't go the usual way
      */
     public Simulator simulator(List<LogicalLink> links) {
-        return simulators.computeIfAbsent(links, paths -> new Simulator(network, paths, profile));
+        synchronized (simulators) {
+            return simulators.get(links, () -> new Simulator(network, links, profile));
+        }
     }
 
     /** Returns the simulator of several calls: a pair of ranks takes the paths of the first call that names some. */
@@ -99,8 +104,9 @@ public final class SimulatedCosts implements CostModel {
      * @param links as for {@link #simulator}
      */
     public ProgramSimulator programSimulator(List<LogicalLink> links) {
-        return programSimulators.computeIfAbsent(
-                links, paths -> new ProgramSimulator(machine, network, paths, profile));
+        synchronized (programSimulators) {
+            return programSimulators.get(links, () -> new ProgramSimulator(machine, network, links, profile));
+        }
     }
 
     /**

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *       nothing to do with each other. An arc carries its bandwidth times the efficiency of its kind; where
  *       hubs share out PCIe and socket links, f copies at once get 1 / (1 + q (f - 1)) of that in all.
  *   <li>Copies of a pair without peer access go through the host's memory. What a device sends and receives so at once
- *       gets {@code host.duplex} of what both ways alone would do.
+ *       gets {@code host.duplex} of what both ways alone would do. A link above a switch that carries copies within
+ *       the switch up and down again gets that each way.
  *   <li>Its data arrive a latency after they are sent: that of its hops. The links are free for others by
  *       then (LogGP: A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, "LogGP: incorporating long messages
  *       into the LogP model", J. Parallel Distrib. Comput. 44 (1997), <a

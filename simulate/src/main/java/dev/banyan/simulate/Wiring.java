@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * kernels of a device. A stream has a flow for each path that carries its copies. A flow uses resources: the
  * arcs of its path, or the memory of its device, which is resource {@code arcs + rank}. Copies between ranks without
  * peer access also use, at both ranks, what a device sends and receives together through the host's memory: resource
- * {@code arcs + ranks + rank}. If a switch below the sockets joins them, they go up and down the link above it, which
- * is taken to be as wide as theirs: resource {@code arcs + 2 ranks + node}. Immutable.
+ * {@code arcs + ranks + rank}. The link to a socket from a hub that is two nodes, one on the way up and one on the way
+ * down, carries as much less each way. Immutable.
  */
 final class Wiring {
     final Network network;
@@ -45,19 +45,19 @@ final class Wiring {
         this.network = network;
         ranks = network.ranks();
         streams = ranks * ranks + ranks;
-        capacity = new double[network.arcs() + 2 * ranks + network.nodes()];
+        capacity = new double[network.arcs() + 2 * ranks];
         queueing = new double[capacity.length];
         for (int arc = 0; arc < network.arcs(); arc++) {
-            capacity[arc] = network.gbs(arc) * profile.efficiency(network.kind(arc)) * Clock.BYTES_PER_TICK;
+            capacity[arc] = network.gbs(arc)
+                    * profile.efficiency(network.kind(arc))
+                    * (isSharedWayToHost(arc) ? profile.get(Constant.HOST_DUPLEX) : 1)
+                    * Clock.BYTES_PER_TICK;
             queueing[arc] = profile.queueing(network.kind(arc));
         }
         int memories = network.arcs();
         Arrays.fill(capacity, memories, memories + ranks, profile.get(Constant.REDUCE_GBS) * Clock.BYTES_PER_TICK);
         for (int rank = 0; rank < ranks; rank++) {
             capacity[memories + ranks + rank] = 2 * profile.get(Constant.HOST_DUPLEX) * widestArcFrom(rank);
-        }
-        for (int node = 0; node < network.nodes(); node++) {
-            capacity[memories + 2 * ranks + node] = widestArcFrom(node);
         }
         List<Flow> flows = new ArrayList<>();
         flowStart = new int[streams + 1];
@@ -115,9 +115,25 @@ final class Wiring {
                 .toArray();
     }
 
-    /** Returns the capacity of the widest arc from a node that is no NVLink; infinity where there is none. */
-    private double widestArcFrom(int node) {
-        return IntStream.range(network.firstOut(node), network.firstOut(node + 1))
+    /** Returns whether an arc joins a socket and a hub from which copies go up to the host's memory and down again. */
+    private boolean isSharedWayToHost(int arc) {
+        Network.Node from = network.node(network.from(arc));
+        Network.Node to = network.node(network.to(arc));
+        return (to.kind() == Network.Kind.SOCKET && isTwice(from))
+                || (from.kind() == Network.Kind.SOCKET && isTwice(to));
+    }
+
+    private boolean isTwice(Network.Node hub) {
+        return hub.kind() == Network.Kind.HUB
+                && IntStream.range(0, network.nodes())
+                                .filter(node -> network.node(node).machineNode() == hub.machineNode())
+                                .count()
+                        > 1;
+    }
+
+    /** Returns the capacity of the widest arc from a rank that is no NVLink; infinity where there is none. */
+    private double widestArcFrom(int rank) {
+        return IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
                 .filter(arc -> !network.kind(arc).isNvLinkClass())
                 .mapToDouble(arc -> capacity[arc])
                 .max()
@@ -164,10 +180,6 @@ final class Wiring {
                 && arcs.stream().noneMatch(arc -> network.kind(arc).isNvLinkClass())) {
             arcs.add(network.arcs() + ranks + from);
             arcs.add(network.arcs() + ranks + to);
-            List<Integer> between = nodes.subList(1, nodes.size() - 1);
-            if (between.stream().allMatch(node -> network.node(node).kind() == Network.Kind.HUB)) {
-                between.forEach(node -> arcs.add(network.arcs() + 2 * ranks + node));
-            }
         }
         return new Flow(share, Clock.ofUs(Math.max(0, us)), arcs);
     }

@@ -13,6 +13,7 @@ import java.util.List;
  * @param links one for each pair of nodes that is linked; a directed link is {@code 2 * link} from a to b, and {@code
  *     2 * link + 1} from b to a
  * @param assumed speeds of links that the description leaves open, one phrase each
+ * @param remarks what links carry where their bandwidths do not show it, one sentence without its stop each
  * @param paths directed links from one device to another in turn, where there is no direct link: {@code [from, to,
  *     link, ...]}
  */
@@ -24,6 +25,7 @@ public record MachineModel(
         List<NodeModel> nodes,
         List<LinkModel> links,
         List<String> assumed,
+        List<String> remarks,
         List<List<Integer>> paths) {
     /**
      * A node.

@@ -5,6 +5,7 @@ import dev.banyan.page.drawing.Point;
 import dev.banyan.page.model.MachineModel;
 import dev.banyan.page.model.MachineModel.LinkModel;
 import dev.banyan.page.model.MachineModel.NodeModel;
+import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -60,6 +61,7 @@ final class DrawnLinks {
                 nodes(),
                 List.copyOf(links),
                 assumed,
+                LinkRemarks.of(machine),
                 List.copyOf(usual.values()));
     }
 

@@ -124,6 +124,10 @@ class SurroundingsTest {
         assertThat(patched.assumed()).isEmpty();
         assertThat(NoPeerAccess.between(read(cards + PAIR + "\n" + peers("", "OK")), 0, 1))
                 .isFalse();
+        Machine measured = read(cards + PAIR + "\n" + peers("", "CNS"), PeerAccess.YES);
+        assertThat(NoPeerAccess.between(measured, 0, 1)).isTrue();
+        assertThat(measured.warnings())
+                .containsExactly("the peer access of some pairs is stated, but the text says otherwise, which counts");
         assertThat(NoPeerAccess.between(read(PAIR), 0, 1)).isFalse();
         assertThat(NoPeerAccess.between(read(PAIR, PeerAccess.NO), 0, 1)).isTrue();
         for (String other : List.of("RTX 4000 Ada Generation", "RTX 5000 Ada Generation", "GeForce RTX 3090")) {

@@ -23,6 +23,10 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * one more forwarder, the host's memory, at {@link dev.banyan.topology.LinkMatrix#HOST_STAGED_GBS} each way,
  * with a warning; so there is always a plan.
  *
+ * <p>Copies between devices without peer access go through the host's memory. A PCIe switch or host bridge where no two
+ * devices meet that have access to each other is therefore two nodes, one on the way up to a CPU socket and one on the
+ * way down.
+ *
  * <p>Arcs are directed and sorted by (from, to); links between the same two nodes are one arc each way.
  * Capacities are whole multiples of one {@linkplain #unitGbs() unit}: bandwidths are taken to the nearest
  * 1e-6 GB/s (coarser for links above 1e6 GB/s), and the unit is the greatest that divides them all. All
@@ -49,8 +53,8 @@ public final class Network {
     /**
      * A node of the network.
      *
-     * @param machineNode node index in the machine, or -1 for the host's memory
-     * @param name what to call it, e.g. {@code GPU3} or the hub's name
+     * @param machineNode node index in the machine, or -1 for the host's memory; two nodes may be one hub, see above
+     * @param name what to call it, e.g. {@code GPU3} or the hub's name; no two nodes have the same machineNode and name
      * @param kind its part in a collective
      */
     public record Node(int machineNode, String name, Kind kind) {}

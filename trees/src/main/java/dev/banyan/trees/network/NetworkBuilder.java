@@ -26,6 +26,7 @@ final class NetworkBuilder {
 
     private final Machine machine;
     private final int[] group;
+    private final HostWays hostWays;
     /** Part of each machine node: its index among the ranks, RELAY, HUB or UNUSED. */
     private final int[] part;
 
@@ -33,13 +34,14 @@ final class NetworkBuilder {
     private static final int HUB = -2;
     private static final int UNUSED = -3;
 
-    /** One way between two machine nodes; the host's memory is node {@code machine.nodeCount()}. */
+    /** One way between two machine nodes; the host's memory is node {@code machine.nodeCount()}, twins follow. */
     private record Way(int from, int to, double gbs, double latencyUs, Link.Kind kind) {}
 
     NetworkBuilder(Machine machine, int[] group, int[] relays) {
         this.machine = machine;
         this.group = group.clone();
-        part = new int[machine.nodeCount() + 1];
+        hostWays = new HostWays(machine, machine.nodeCount() + 1);
+        part = new int[machine.nodeCount() + 1 + hostWays.hubs().size()];
         Arrays.fill(part, 0, machine.size(), UNUSED);
         Arrays.fill(part, machine.size(), part.length, HUB);
         if (group.length < 2) {
@@ -158,8 +160,8 @@ final class NetworkBuilder {
             if (part[link.a()] != UNUSED
                     && part[link.b()] != UNUSED
                     && !(withoutHostLinks && isHostLink(link.kind()))) {
-                ways.add(new Way(link.a(), link.b(), link.gbsAToB(), link.latencyUs(), link.kind()));
-                ways.add(new Way(link.b(), link.a(), link.gbsBToA(), link.latencyUs(), link.kind()));
+                ways.add(way(link, link.a(), link.b(), link.gbsAToB()));
+                ways.add(way(link, link.b(), link.a(), link.gbsBToA()));
             }
         }
         double resolution = resolution(ways);
@@ -170,6 +172,12 @@ final class NetworkBuilder {
             }
         }
         return kept;
+    }
+
+    private Way way(Link link, int from, int to, double gbs) {
+        return link.kind().isNvLinkClass()
+                ? new Way(from, to, gbs, link.latencyUs(), link.kind())
+                : new Way(hostWays.from(from, to), hostWays.to(from, to), gbs, link.latencyUs(), link.kind());
     }
 
     private static double resolution(List<Way> ways) {
@@ -339,16 +347,22 @@ final class NetworkBuilder {
         for (int node = 0; node < part.length; node++) {
             if (used[node] && part[node] < 0) {
                 index[node] = nodes.size();
-                nodes.add(
-                        node == machine.nodeCount()
-                                ? new Network.Node(-1, "host memory", Network.Kind.HOST)
-                                : new Network.Node(
-                                        node,
-                                        machine.node(node).name(),
-                                        part[node] == RELAY ? Network.Kind.RELAY : kindOfHub(node)));
+                nodes.add(forwarder(node));
             }
         }
         return nodes;
+    }
+
+    private Network.Node forwarder(int node) {
+        if (node < machine.nodeCount()) {
+            return new Network.Node(
+                    node, machine.node(node).name(), part[node] == RELAY ? Network.Kind.RELAY : kindOfHub(node));
+        }
+        if (node == machine.nodeCount()) {
+            return new Network.Node(-1, "host memory", Network.Kind.HOST);
+        }
+        int hub = hostWays.hubs().get(node - machine.nodeCount() - 1);
+        return new Network.Node(hub, machine.node(hub).name() + " down", kindOfHub(hub));
     }
 
     /**

@@ -6,9 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.Networks;
+import dev.banyan.trees.packing.TreePacking;
+import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.List;
+import java.util.function.BiPredicate;
 import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
 import org.junit.jupiter.api.Test;
 
 class NetworkTest {
@@ -43,6 +48,82 @@ class NetworkTest {
         assertThat(network.arcs()).isEqualTo(2 * p3.links().size());
         Network quad = Network.ofDescribedLinks(p3, new int[] {0, 1, 2, 3}, 4);
         assertThat(quad.node(4).kind()).isEqualTo(Network.Kind.RELAY);
+    }
+
+    /** Four GPUs, two below each switch of a socket: 12 GB/s up from a switch carry half of the 12 + 12 of its GPUs. */
+    @Test
+    void dataTurnAroundInHostMemoryWithoutPeerAccess() {
+        Machine granted = Networks.preset("pcie-4");
+        Network usual = Network.of(granted);
+        Network refused = Network.of(withoutAccess(granted, (a, b) -> true));
+        assertThat(names(refused)).hasSize(names(usual).size() + 2).containsAll(names(usual));
+        assertThat(refused.arcs()).isEqualTo(usual.arcs());
+        for (int rank = 0; rank < 4; rank++) {
+            assertThat(refused.firstOut(rank + 1) - refused.firstOut(rank)).isOne();
+            int up = refused.to(refused.firstOut(rank));
+            assertThat(refused.arc(up, rank)).isEqualTo(-1);
+            assertThat(refused.gbs(refused.firstOut(rank))).isEqualTo(12);
+        }
+        assertThat(AllReducePacking.of(usual).rateGbs()).isEqualTo(BigFraction.of(8));
+        TreePacking packing = AllReducePacking.of(refused);
+        assertThat(packing.rateGbs()).isEqualTo(BigFraction.of(4));
+        assertThat(packing.ratio()).isEqualTo(BigFraction.ONE);
+        Network all = Network.ofAllLinks(withoutAccess(granted, (a, b) -> true), 0, 1, 2, 3);
+        assertThat(packing.linksOn(all))
+                .allSatisfy(link -> assertThat(link.paths())
+                        .allSatisfy(path -> assertThat(path.nodes().stream()
+                                        .map(node -> all.node(node).kind()))
+                                .contains(Network.Kind.SOCKET)));
+    }
+
+    @Test
+    void aSwitchWhereSomePairHasAccessStaysOneNode() {
+        Machine granted = Networks.preset("pcie-4");
+        Network usual = Network.of(granted);
+        assertThat(names(Network.of(withoutAccess(granted, (a, b) -> a / 2 != b / 2))))
+                .as("pairs of different switches meet at the socket")
+                .isEqualTo(names(usual));
+        assertThat(names(Network.of(withoutAccess(granted, (a, b) -> a + b > 1))))
+                .as("the first two have access")
+                .hasSize(names(usual).size() + 1);
+    }
+
+    /** Four switches with two GPUs each, two of them below each of two more. */
+    @Test
+    void switchesBelowSwitchesAreTwiceTheirPartsAsWell() {
+        Machine dgx2 = Networks.preset("dgx-2");
+        List<Link> pcie = dgx2.links().stream()
+                .filter(link -> !link.kind().isNvLinkClass())
+                .toList();
+        Machine machine = new Machine("dgx-2", dgx2.devices(), dgx2.hubs(), pcie, List.of(), List.of());
+        Network usual = Network.of(machine);
+        Network refused = Network.of(withoutAccess(machine, (a, b) -> true));
+        long switches = IntStream.range(0, usual.nodes())
+                .filter(node -> usual.node(node).kind() == Network.Kind.HUB)
+                .count();
+        assertThat(names(refused)).hasSize((int) (names(usual).size() + switches));
+        Network pairs = Network.of(withoutAccess(machine, (a, b) -> a / 2 == b / 2));
+        assertThat(names(pairs))
+                .as("the upper switches join pairs that have access")
+                .hasSize((int) (names(usual).size() + switches - 4));
+    }
+
+    private static Machine withoutAccess(Machine machine, BiPredicate<Integer, Integer> refused) {
+        Machine marked = machine;
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                if (refused.test(b, a)) {
+                    marked = NoPeerAccess.mark(marked, b, a);
+                }
+            }
+        }
+        return marked;
+    }
+
+    private static List<String> names(Network network) {
+        return IntStream.range(0, network.nodes())
+                .mapToObj(node -> network.node(node).name())
+                .toList();
     }
 
     @Test

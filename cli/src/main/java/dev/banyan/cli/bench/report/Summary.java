@@ -9,7 +9,9 @@ import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -92,16 +94,18 @@ public final class Summary {
 
     /** Returns why the least of some sizes is not marked. */
     private static String openRanges(List<List<Row>> unmarked) {
-        String open = unmarked.stream()
+        Map<String, Long> open = unmarked.stream()
                 .flatMap(List::stream)
                 .filter(Summary::isOpen)
-                .map(row -> ChoiceText.name(row.algorithm()))
-                .distinct()
+                .collect(Collectors.groupingBy(
+                        row -> ChoiceText.name(row.algorithm()), LinkedHashMap::new, Collectors.counting()));
+        String names = open.entrySet().stream()
+                .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
                 .collect(Collectors.joining(", "));
         boolean isAlwaysOpen = unmarked.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
         boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
         return isAlwaysOpen
-                ? "no range is known" + (areAllOpen ? "" : " of " + open)
+                ? "no range is known" + (areAllOpen ? "" : " of " + names)
                 : "the ranges of the fastest overlap" + (open.isEmpty() ? "" : " or are not known");
     }
 

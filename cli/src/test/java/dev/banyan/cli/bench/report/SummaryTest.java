@@ -139,6 +139,13 @@ class SummaryTest {
                 predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
         assertThat(partly.table("predicted time (us)").getLast())
                 .isEqualTo("# no size has a certain winner: no range is known of nccl");
+        Summary small = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 256, 5, null),
+                predicted(AlgorithmChoice.AUTO, 1024, 10, null),
+                predicted(AlgorithmChoice.NCCL, 256, 25, null),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
+        assertThat(small.table("predicted time (us)").getLast())
+                .isEqualTo("# no size has a certain winner: no range is known of auto, nccl at some sizes");
     }
 
     @Test

@@ -1,4 +1,4 @@
-/** Bounded reading of files, for other modules of Banyan only. */
+/** Bounded reading of files, bounded caches and messages, for other modules of Banyan only. */
 @NullMarked
 package dev.banyan.config.internal;
 

@@ -1,5 +1,6 @@
 package dev.banyan.schedule.plan;
 
+import dev.banyan.config.internal.RecentlyUsed;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.trees.packing.ForestCost;

@@ -5,8 +5,11 @@ import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -67,10 +70,15 @@ public final class NcclRings {
     private NcclRings(Machine machine, Profile profile, Transport transport) {
         this.profile = profile;
         this.transport = transport;
-        Machine links = transport == Transport.HOST ? HostStaging.of(machine) : machine;
+        Machine links = transport == Transport.HOST ? throughHost(machine) : machine;
         int[] all = IntStream.range(0, links.size()).toArray();
         rings = RingSet.of(links, all)
                 .orElseThrow(() -> new IllegalArgumentException("no ring joins the devices of " + machine.name()));
+        if (transport == Transport.HOST && !passesSockets(rings.network())) {
+            throw new IllegalArgumentException(machine.name()
+                    + " describes no path from each device to the host's memory; describe its PCIe switches and CPU"
+                    + " sockets");
+        }
         for (Collective collective : Collective.values()) {
             usPerByte.put(collective, RingTraffic.usPerByte(rings, collective, 0, profile));
         }
@@ -95,6 +103,33 @@ public final class NcclRings {
     public static NcclRings of(Machine machine, Profile profile, Transport transport) {
         Objects.requireNonNull(profile, "profile");
         return new NcclRings(machine, profile, Objects.requireNonNull(transport, "transport"));
+    }
+
+    /** Returns a machine as devices without peer access see it. */
+    private static Machine throughHost(Machine machine) {
+        Machine refused = new Machine(
+                machine.name(),
+                machine.devices(),
+                machine.hubs(),
+                machine.links().stream()
+                        .filter(link -> !link.kind().isNvLinkClass())
+                        .toList(),
+                List.of(),
+                machine.warnings());
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                refused = NoPeerAccess.mark(refused, a, b);
+            }
+        }
+        return refused;
+    }
+
+    /** Returns whether data pass CPU sockets that the machine describes. */
+    private static boolean passesSockets(Network network) {
+        List<Network.Kind> kinds = IntStream.range(0, network.nodes())
+                .mapToObj(node -> network.node(node).kind())
+                .toList();
+        return kinds.contains(Network.Kind.SOCKET) && !kinds.contains(Network.Kind.HOST);
     }
 
     /** The rings that data go over. */

@@ -215,8 +215,9 @@ class NcclRingsTest {
         assertThatThrownBy(() -> NcclRings.of(
                         Samples.machine(2, 0, Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 0)), PLAIN, Transport.HOST))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("test describes no path from GPU0 to the host's memory; describe its PCIe switches and CPU"
-                        + " sockets");
+                .hasMessage(
+                        "test describes no path from each device to the host's memory; describe its PCIe switches and"
+                                + " CPU sockets");
         assertThatThrownBy(() -> of("p3.8xlarge").time(Collective.ALL_REDUCE, -1, 1))
                 .isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> of("p3.8xlarge").time(Collective.ALL_REDUCE, 1, 5))

@@ -33,10 +33,6 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     /** Factors that differ by less are printed alike. */
     private static final double CLOSE = 1.05;
 
-    private static final String THROUGH_HOST =
-            "Copies between GPUs without peer access go through the host's memory, where no gain of these rings is"
-                    + " known";
-
     /** @throws IllegalStateException if no ring joins the devices */
     public static NcclExport of(ChosenMachine chosen, int mostChannels) {
         RingSet exact = RingSet.of(chosen.whole(), chosen.devices())
@@ -67,7 +63,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         use.add("export NCCL_GRAPH_FILE=" + path);
         List<String> remarks = new ArrayList<>(rates());
         boolean isThroughHost = isThroughHost();
-        remarks.addAll(isThroughHost ? List.of(THROUGH_HOST) : gain(chains, assumed));
+        remarks.addAll(isThroughHost ? List.of(throughHost()) : gain(chains, assumed));
         if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -98,6 +94,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         }
         remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints the rings and trees");
         return new ExportedText(variable + trees, List.of(), remarks);
+    }
+
+    private String throughHost() {
+        return "Copies between GPUs without peer access go through the host's memory: "
+                + (NcclSearch.matters(channels.network())
+                        ? "no gain of these rings is known"
+                        : "no gain of this file is to be expected, as NCCL's own search probably finds rings as fast"
+                                + " within a CPU socket");
     }
 
     private List<String> rates() {

@@ -30,6 +30,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         RefusedPairs refused = new RefusedPairs(n);
         boolean byModel = false;
         boolean granted = false;
+        boolean overruled = false;
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
                 String one = names.get(a);
@@ -43,6 +44,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
                     no = true;
                 } else if (tables.stream().anyMatch(states)) {
                     no = tables.stream().filter(states).anyMatch(peers -> peers.refuses(one, other));
+                    overruled |= stated == (no ? PeerAccess.YES : PeerAccess.NO);
                 } else {
                     no = stated == PeerAccess.NO || (stated == PeerAccess.BY_MODEL && model);
                     byModel |= no && stated == PeerAccess.BY_MODEL;
@@ -58,6 +60,9 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         }
         if (granted) {
             speeds.whole().assume(RefusedPairs.GRANTED);
+        }
+        if (overruled) {
+            warnings.add("the peer access of some pairs is stated, but the text says otherwise, which counts");
         }
         List<String> split = IntStream.range(0, n)
                 .filter(listed::isPartitioned)
