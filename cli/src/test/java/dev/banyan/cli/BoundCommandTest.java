@@ -283,6 +283,28 @@ class BoundCommandTest {
         }
     }
 
+    /** Copies below a switch go up to the socket and down again, for Banyan's algorithms and for NCCL. */
+    @Test
+    void withoutPeerAccessTheUplinksOfSwitchesLimit(@TempDir Path folder) throws Exception {
+        Path topo = Files.writeString(folder.resolve("topo.txt"), """
+            \tGPU0\tGPU1\tGPU2\tGPU3
+            GPU0\tX\tPIX\tPHB\tPHB
+            GPU1\tPIX\tX\tPHB\tPHB
+            GPU2\tPHB\tPHB\tX\tPIX
+            GPU3\tPHB\tPHB\tPIX\tX
+            """);
+        String machine = " --pcie-gen 4 --machine " + topo;
+        assertThat(CommandRun.of("bound --peer-access yes" + machine).out())
+                .contains(
+                        "# all_reduce: limited by the links of all 4 GPUs: each GPU has 24 GB/s each way and must send"
+                                + " and receive 3/2 bytes on average for each byte of data: 24 * 2/3 = 16 GB/s\n");
+        assertThat(CommandRun.of("bound --peer-access no" + machine).out())
+                .contains("# all_reduce: limited by the two uplinks of socket0 (from switch0, switch1): 8 GB/s\n");
+        assertThat(CommandRun.of("compare --peer-access no" + machine).out())
+                .containsPattern("\n  ring +8\\.000 +1\\.000 ")
+                .containsPattern("\n  nccl +8\\.000 +1\\.000 ");
+    }
+
     /** Three switches of two GPUs: the sum of the narrow uplinks limits, or else the only narrow one. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """

@@ -13,6 +13,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -33,8 +34,10 @@ public final class SaturatedLinks {
         SortedSet<String> bridges = new TreeSet<>();
         SortedMap<Integer, SortedSet<Integer>> uplinks = new TreeMap<>();
         for (int arc : prices.prices().keySet()) {
-            int low = Math.min(network.from(arc), network.to(arc));
-            int high = Math.max(network.from(arc), network.to(arc));
+            int from = hub(network, network.from(arc));
+            int to = hub(network, network.to(arc));
+            int low = Math.min(from, to);
+            int high = Math.max(from, to);
             int owner = owner(network, low, high);
             boolean joinsSockets = network.kind(arc) == Link.Kind.SOCKET;
             if (owner >= 0 && !joinsSockets) {
@@ -75,13 +78,15 @@ public final class SaturatedLinks {
         double[] out = new double[network.ranks()];
         double[] in = new double[network.ranks()];
         for (int arc : prices.prices().keySet()) {
-            int low = Math.min(network.from(arc), network.to(arc));
-            int high = Math.max(network.from(arc), network.to(arc));
+            int from = hub(network, network.from(arc));
+            int to = hub(network, network.to(arc));
+            int low = Math.min(from, to);
+            int high = Math.max(from, to);
             int owner = owner(network, low, high);
             if (owner < 0 || network.kind(arc) == Link.Kind.SOCKET) {
                 return "";
             }
-            boolean leaves = network.from(arc) == (owner == low ? low : high);
+            boolean leaves = from == (owner == low ? low : high);
             (leaves ? out : in)[owner] += network.gbs(arc);
         }
         double gbs = out[0];
@@ -112,12 +117,19 @@ public final class SaturatedLinks {
 
     /** The only rank below a hub whose other neighbour is given; -1 where that is not so. */
     private static int rankBehind(Network network, int hub, int other) {
-        int first = network.firstOut(hub);
-        if (hub < network.ranks() || network.firstOut(hub + 1) - first != 2) {
+        if (hub < network.ranks()) {
             return -1;
         }
-        int behind = network.to(first) == other ? network.to(first + 1) : network.to(first);
-        return behind < network.ranks() ? behind : -1;
+        SortedSet<Integer> others = new TreeSet<>();
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            if (network.from(arc) == hub) {
+                others.add(network.to(arc));
+            } else if (network.to(arc) == hub) {
+                others.add(network.from(arc));
+            }
+        }
+        others.remove(other);
+        return others.size() == 1 && others.first() < network.ranks() ? others.first() : -1;
     }
 
     private static String uplinks(Network network, int upper, SortedSet<Integer> lower) {
@@ -143,6 +155,15 @@ public final class SaturatedLinks {
 
     private static List<String> names(Network network, SortedSet<Integer> nodes) {
         return nodes.stream().map(node -> network.node(node).name()).toList();
+    }
+
+    /** Returns the first of the nodes that are the same hub. */
+    private static int hub(Network network, int node) {
+        return IntStream.range(0, network.nodes())
+                .filter(each ->
+                        network.node(each).machineNode() == network.node(node).machineNode())
+                .findFirst()
+                .orElseThrow();
     }
 
     private static String few(List<String> names) {
