@@ -129,8 +129,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
             remarks.add(
                     "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
                             + " machine: by the links " + Numbers.gbs(chains.algbw())
-                            + " algbw. By itself it counts trees no faster than rings; NCCL_ALGO=Tree without the file"
-                            + " may do as much");
+                            + " algbw. Try NCCL_ALGO=Tree without the file first, which may be as fast: NCCL's own"
+                            + " tuner counts trees no faster than rings, and takes rings");
         }
         double algbw = (takesChains ? chains.algbw() : channels.algbw()).doubleValue();
         if (!NcclSearch.matters(channels.network())) {
@@ -177,7 +177,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 + (most > CLOSE * Math.max(1, least)
                         ? Numbers.format(
                                 " if NCCL's own channels fill the links, and up to %.1f times if it runs one of them"
-                                        + " alone, at %s of busbw, as in the log of NVIDIA/nccl#2127",
+                                        + " alone, at %s of busbw (one carried 15 GB/s in the log of NVIDIA/nccl#2127)",
                                 most, Numbers.gbs(busbw / most))
                         : ""));
         return remarks;

@@ -62,7 +62,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
             speeds.whole().assume(RefusedPairs.GRANTED);
         }
         if (overruled) {
-            warnings.add("the peer access of some pairs is stated, but the text says otherwise, which counts");
+            warnings.add("the stated peer access is ignored for pairs of which the text says otherwise");
         }
         List<String> split = IntStream.range(0, n)
                 .filter(listed::isPartitioned)
