@@ -117,18 +117,13 @@ final class Wiring {
 
     /** Returns whether an arc joins a socket and a hub from which copies go up to the host's memory and down again. */
     private boolean isSharedWayToHost(int arc) {
-        Network.Node from = network.node(network.from(arc));
-        Network.Node to = network.node(network.to(arc));
-        return (to.kind() == Network.Kind.SOCKET && isTwice(from))
-                || (from.kind() == Network.Kind.SOCKET && isTwice(to));
+        int from = network.from(arc);
+        int to = network.to(arc);
+        return (isSocket(to) && network.twin(from) != from) || (isSocket(from) && network.twin(to) != to);
     }
 
-    private boolean isTwice(Network.Node hub) {
-        return hub.kind() == Network.Kind.HUB
-                && IntStream.range(0, network.nodes())
-                                .filter(node -> network.node(node).machineNode() == hub.machineNode())
-                                .count()
-                        > 1;
+    private boolean isSocket(int node) {
+        return network.node(node).kind() == Network.Kind.SOCKET;
     }
 
     /** Returns the capacity of the widest arc from a rank that is no NVLink; infinity where there is none. */

@@ -50,16 +50,16 @@ import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench {
+    private static final String JVM_ALONE =
+            "# Banyan's kernels and graphs serve programs on the JVM; Python reaches exported files alone (banyan"
+                    + " export)";
+
     /** Times are the same if they differ by less than this fraction. */
     private static final double SAME = 1e-3;
 
     private final ChosenMachine chosen;
     private final Profile profile;
     private final RangedCosts costs;
-
-    private static final String JVM_ALONE =
-            "# Banyan's kernels and graphs serve programs on the JVM; Python reaches exported files alone (banyan"
-                    + " export)";
 
     private final Reporter reporter;
     private final @Nullable OutputFile trace;

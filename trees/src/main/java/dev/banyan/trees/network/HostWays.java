@@ -33,11 +33,18 @@ final class HostWays {
         depth = new int[machine.nodeCount()];
         Arrays.fill(depth, -1);
         twin = new int[machine.nodeCount()];
-        Arrays.setAll(twin, node -> node);
+        for (int node = 0; node < twin.length; node++) {
+            twin[node] = node;
+        }
         for (Device device : machine.devices()) {
             if (device.attributes().containsKey(NoPeerAccess.ATTRIBUTE)) {
-                findDepths();
-                findTwins(firstTwin);
+                // The deepest hubs come first, as those above depend on them.
+                for (int node : fromTheSockets().reversed()) {
+                    if (depth[node] > 0 && isHostHub(node) && nothingTurnsAt(node)) {
+                        twin[node] = firstTwin + hubs.size();
+                        hubs.add(node);
+                    }
+                }
                 return;
             }
         }
@@ -62,7 +69,8 @@ final class HostWays {
         return depth[from] >= 0 && depth[to] > depth[from];
     }
 
-    private void findDepths() {
+    /** Finds the depths, and returns the nodes that a path leads to, the nearest ones first. */
+    private List<Integer> fromTheSockets() {
         List<Integer> reached = new ArrayList<>();
         for (int node = machine.size(); node < depth.length; node++) {
             if (machine.node(node) instanceof Hub hub && hub.kind() == Hub.Kind.CPU_SOCKET) {
@@ -72,28 +80,26 @@ final class HostWays {
         }
         for (int next = 0; next < reached.size(); next++) {
             int node = reached.get(next);
-            for (Link link : machine.links()) {
-                if ((link.a() == node || link.b() == node)
-                        && !link.kind().isNvLinkClass()
-                        && depth[link.other(node)] < 0) {
-                    depth[link.other(node)] = depth[node] + 1;
-                    reached.add(link.other(node));
+            for (int other : neighbours(node)) {
+                if (depth[other] < 0) {
+                    depth[other] = depth[node] + 1;
+                    reached.add(other);
                 }
             }
         }
+        return reached;
     }
 
-    /** Decides on the deepest hubs first. */
-    private void findTwins(int firstTwin) {
-        int deepest = Arrays.stream(depth).max().orElse(0);
-        for (int level = deepest; level > 0; level--) {
-            for (int node = machine.size(); node < depth.length; node++) {
-                if (depth[node] == level && isHostHub(node) && nothingTurnsAt(node)) {
-                    twin[node] = firstTwin + hubs.size();
-                    hubs.add(node);
-                }
+    private List<Integer> neighbours(int node) {
+        List<Integer> neighbours = new ArrayList<>();
+        for (Link link : machine.links()) {
+            if ((link.a() == node || link.b() == node)
+                    && !link.kind().isNvLinkClass()
+                    && !neighbours.contains(link.other(node))) {
+                neighbours.add(link.other(node));
             }
         }
+        return neighbours;
     }
 
     private boolean isHostHub(int node) {
@@ -122,12 +128,9 @@ final class HostWays {
 
     private List<Integer> children(int node) {
         List<Integer> children = new ArrayList<>();
-        for (Link link : machine.links()) {
-            if ((link.a() == node || link.b() == node) && !link.kind().isNvLinkClass()) {
-                int other = link.other(node);
-                if (depth[other] > depth[node] && !children.contains(other)) {
-                    children.add(other);
-                }
+        for (int other : neighbours(node)) {
+            if (depth[other] > depth[node]) {
+                children.add(other);
             }
         }
         return children;

@@ -54,7 +54,7 @@ public final class Network {
      * A node of the network.
      *
      * @param machineNode node index in the machine, or -1 for the host's memory; two nodes may be one hub, see above
-     * @param name what to call it, e.g. {@code GPU3} or the hub's name; no two nodes have the same machineNode and name
+     * @param name what to call it, e.g. {@code GPU3} or the hub's name
      * @param kind its part in a collective
      */
     public record Node(int machineNode, String name, Kind kind) {}
@@ -192,6 +192,16 @@ public final class Network {
     /** Returns a node. */
     public Node node(int node) {
         return nodes[node];
+    }
+
+    /** Returns the other node of a hub that is two nodes, and any other node itself. O(nodes). */
+    public int twin(int node) {
+        for (int other = 0; other < nodes.length; other++) {
+            if (other != node && nodes[other].machineNode() == nodes[node].machineNode()) {
+                return other;
+            }
+        }
+        return node;
     }
 
     /** Number of arcs; each has a capacity above 0. */

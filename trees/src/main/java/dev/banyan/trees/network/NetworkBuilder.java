@@ -175,9 +175,7 @@ final class NetworkBuilder {
     }
 
     private Way way(Link link, int from, int to, double gbs) {
-        return link.kind().isNvLinkClass()
-                ? new Way(from, to, gbs, link.latencyUs(), link.kind())
-                : new Way(hostWays.from(from, to), hostWays.to(from, to), gbs, link.latencyUs(), link.kind());
+        return new Way(hostWays.from(from, to), hostWays.to(from, to), gbs, link.latencyUs(), link.kind());
     }
 
     private static double resolution(List<Way> ways) {

@@ -51,9 +51,9 @@ public record TreePacking(
      * @throws IllegalArgumentException if a node is missing there
      */
     public List<LogicalLink> linksOn(Network other) {
-        Map<List<Object>, Integer> indices = new HashMap<>();
+        Map<Network.Node, Integer> indices = new HashMap<>();
         for (int node = 0; node < other.nodes(); node++) {
-            indices.put(place(other.node(node)), node);
+            indices.put(other.node(node), node);
         }
         return links.stream()
                 .map(link -> new LogicalLink(
@@ -69,18 +69,13 @@ public record TreePacking(
                 .toList();
     }
 
-    private int nodeOn(Network other, Map<List<Object>, Integer> indices, int node) {
-        Integer index = indices.get(place(network.node(node)));
+    private int nodeOn(Network other, Map<Network.Node, Integer> indices, int node) {
+        Integer index = indices.get(network.node(node));
         if (index == null) {
             throw new IllegalArgumentException(
                     network.node(node).name() + " is no node of the network of " + other.name() + " that was given");
         }
         return index;
-    }
-
-    /** Returns what names a node in all networks of a machine. */
-    private static List<Object> place(Network.Node node) {
-        return List.of(node.machineNode(), node.name());
     }
 
     /** Greatest number of logical links between a root and a rank. */

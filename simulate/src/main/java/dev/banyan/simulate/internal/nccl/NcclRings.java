@@ -5,7 +5,7 @@ import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.EnumMap;
@@ -107,21 +107,19 @@ public final class NcclRings {
 
     /** Returns a machine as devices without peer access see it. */
     private static Machine throughHost(Machine machine) {
-        Machine refused = new Machine(
-                machine.name(),
-                machine.devices(),
-                machine.hubs(),
-                machine.links().stream()
-                        .filter(link -> !link.kind().isNvLinkClass())
-                        .toList(),
-                List.of(),
-                machine.warnings());
+        RefusedPairs all = new RefusedPairs(machine.size());
         for (int a = 0; a < machine.size(); a++) {
             for (int b = 0; b < a; b++) {
-                refused = NoPeerAccess.mark(refused, a, b);
+                all.add(a, b);
             }
         }
-        return refused;
+        return new Machine(
+                machine.name(),
+                all.mark(machine.devices()),
+                machine.hubs(),
+                all.usable(machine.links()),
+                List.of(),
+                machine.warnings());
     }
 
     /** Returns whether data pass CPU sockets that the machine describes. */

@@ -147,9 +147,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         }
         int n = machine.size();
         double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
-        OptionalDouble ofCpu = CpuModel.socketGbs(machine);
-        List<Double> counted =
-                assumed != null ? List.of(assumed) : ofCpu.isPresent() ? List.of(ofCpu.getAsDouble()) : SOCKETS;
+        List<Double> counted = countedBetweenSockets(assumed);
         List<NcclSearch> searches = counted.stream()
                 .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
                 .toList();
@@ -181,6 +179,15 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 most, Numbers.gbs(busbw / most))
                         : ""));
         return remarks;
+    }
+
+    /** Returns what NCCL counts between two sockets in GB/s, or else the least and the greatest of its counts. */
+    private List<Double> countedBetweenSockets(@Nullable Double assumed) {
+        if (assumed != null) {
+            return List.of(assumed);
+        }
+        OptionalDouble ofCpu = CpuModel.socketGbs(machine);
+        return ofCpu.isPresent() ? List.of(ofCpu.getAsDouble()) : SOCKETS;
     }
 
     private static String expected(double gain) {

@@ -13,7 +13,6 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.DoubleStream;
-import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -117,19 +116,12 @@ public final class SaturatedLinks {
 
     /** The only rank below a hub whose other neighbour is given; -1 where that is not so. */
     private static int rankBehind(Network network, int hub, int other) {
-        if (hub < network.ranks()) {
+        int first = network.firstOut(hub);
+        if (hub < network.ranks() || network.twin(hub) != hub || network.firstOut(hub + 1) - first != 2) {
             return -1;
         }
-        SortedSet<Integer> others = new TreeSet<>();
-        for (int arc = 0; arc < network.arcs(); arc++) {
-            if (network.from(arc) == hub) {
-                others.add(network.to(arc));
-            } else if (network.to(arc) == hub) {
-                others.add(network.from(arc));
-            }
-        }
-        others.remove(other);
-        return others.size() == 1 && others.first() < network.ranks() ? others.first() : -1;
+        int behind = network.to(first) == other ? network.to(first + 1) : network.to(first);
+        return behind < network.ranks() ? behind : -1;
     }
 
     private static String uplinks(Network network, int upper, SortedSet<Integer> lower) {
@@ -159,11 +151,7 @@ public final class SaturatedLinks {
 
     /** Returns the first of the nodes that are the same hub. */
     private static int hub(Network network, int node) {
-        return IntStream.range(0, network.nodes())
-                .filter(each ->
-                        network.node(each).machineNode() == network.node(node).machineNode())
-                .findFirst()
-                .orElseThrow();
+        return Math.min(node, network.twin(node));
     }
 
     private static String few(List<String> names) {
