@@ -60,7 +60,7 @@ class GpuCommandTest {
         Path keys = Files.writeString(folder.resolve("keys.csv"), "a,10\nb,2000\n");
         CommandRun workload = banyan("", "bench --devices 1,1 -n 1 --algorithm multi-tree --workload " + keys);
         assertThat(workload.out())
-                .contains("2 keys, 8040 bytes on each of 2 devices")
+                .contains("2 calls, 8040 bytes on each of 2 devices")
                 .contains("       0");
         assertThat(workload.status()).isZero();
     }

@@ -39,8 +39,8 @@ final class MachineAssembly {
 
     Machine build() {
         PcieHierarchy pcie =
-                PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), () -> speeds.socketGbs(cpu.socketGbs()));
-        List<Hub> hubs = new ArrayList<>(pcie.hubs(cpu));
+                PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), cpu, () -> speeds.socketGbs(cpu.socketGbs()));
+        List<Hub> hubs = new ArrayList<>(pcie.hubs());
         LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);
         nvLinks.addSwitches(hubs);
         List<Link> links = new ArrayList<>(pcie.links());

@@ -1,7 +1,7 @@
 // The machine, the GPUs that take part, and what an algorithm does to the links.
 
 import { byId, html, svg } from "./dom.js";
-import { count, fraction, gbs, percent } from "./format.js";
+import { count, fraction, gbs, percent, sentence } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
 import {
   commandOf,
@@ -24,7 +24,7 @@ const ALL_TREES = "all";
 
 const state = {
   devices: new Set(machine.nodes.slice(0, machine.devices).keys()),
-  algorithm: 0,
+  algorithm: model.chosen,
   relays: false,
   limit: false,
   shown: LOAD,
@@ -239,7 +239,7 @@ function boundText(set) {
       set.exact.includes("/") ? ` (exactly ${set.exact})` : "",
       ".",
     ),
-    html("p", { class: "note", id: "why" }, `${set.why[0].toUpperCase()}${set.why.slice(1)}.`),
+    html("p", { class: "note", id: "why" }, `${sentence(set.why)}.`),
     set.beyond
       ? html(
           "p",
@@ -247,8 +247,8 @@ function boundText(set) {
           `Schedules that use what is not counted here have a higher bound: ${set.beyond.join("; ")}.`,
         )
       : "",
-    machine.assumed.length
-      ? html("p", { class: "note", id: "assumed" }, `Assumed: ${machine.assumed.join("; ")}. Rates over such links rest on that.`)
+    machine.assumed
+      ? html("p", { class: "note", id: "assumed" }, `${sentence(machine.assumed)}.`)
       : "",
     ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${remark}.`)),
     html(

@@ -43,6 +43,11 @@ export function count(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
 }
 
+/** Text with a capital first letter. */
+export function sentence(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
 /** A fraction of {@link Fraction} in Java: "600 / 7" without spaces. */
 export function fraction(text) {
   const [numerator, denominator] = text.split("/").map(Number);

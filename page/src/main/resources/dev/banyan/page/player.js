@@ -282,7 +282,7 @@ function show() {
 
 /** Shows the player. */
 export function startPlayer() {
-  options(byId("play-algorithm"), model.algorithms);
+  options(byId("play-algorithm"), model.algorithms, model.chosen);
   options(byId("play-size"), playedSizes.map(size), playedSizes.length - 1);
   options(
     byId("play-speed"),

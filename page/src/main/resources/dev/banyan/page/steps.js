@@ -3,7 +3,7 @@
 import { byId, html, options } from "./dom.js";
 import { count, digits, size } from "./format.js";
 import { onTheme } from "./theme.js";
-import { boundOfTimes, model } from "./model.js";
+import { boundOfTimes, commandOf, model } from "./model.js";
 import { chartOptions, curveColour, curves } from "./curves.js";
 
 const ELEMENT_BYTES = 4;
@@ -112,7 +112,8 @@ function show() {
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
     "makes them (25 MiB or more, the first 1 MiB or more); predicted without computing in between, and without a range. " +
     "Kernels of calls in flight run one after another; graphs of copies share the links." +
-    (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "");
+    (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +
+    ` Other models: ${commandOf("predict --workload gpt-2-xl --bucket 25M", model.devices)}`;
   bars(step);
   curve(step);
 }

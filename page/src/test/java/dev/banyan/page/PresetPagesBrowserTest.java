@@ -71,14 +71,27 @@ class PresetPagesBrowserTest {
     @Test
     void assumedSpeedsStandBesideTheBound() throws IOException {
         Machine table = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(0, 0, 0, "", StatedSpeeds.PeerAccess.NO))
-                .parse("two.txt", "GPU0 GPU1\nGPU0 X PIX\nGPU1 PIX X\n");
-        Path page = Files.writeString(folder.resolve("two.html"), MachinePage.html(Pages.model(table)));
+                .parse("four.txt", """
+                    GPU0 GPU1 GPU2 GPU3
+                    GPU0 X PIX SYS SYS
+                    GPU1 PIX X SYS SYS
+                    GPU2 SYS SYS X PIX
+                    GPU3 SYS SYS PIX X
+                    """);
+        PageModel model = Pages.model(table);
+        Path page = Files.writeString(folder.resolve("four.html"), MachinePage.html(model));
         browser.open(page);
         assertThat(browser.text("#bound")).startsWith("No schedule exceeds");
-        assertThat(browser.text("#assumed")).startsWith("Assumed: PCIe gen3, 12 GB/s one way for a full slot");
+        assertThat(browser.text("#assumed"))
+                .startsWith("Assumed: PCIe gen3, 12 GB/s one way for a full slot")
+                .contains("rates over such links rest on that (add the output of lscpu to the file, or state what you"
+                        + " know by --socket-gbs or --gpu or --pcie-gen).");
+        assertThat(model.algorithms().get(model.chosen())).isEqualTo("ring");
+        assertThat(browser.find("input[name='algorithm']:checked").getAttribute("value"))
+                .isEqualTo(Integer.toString(model.chosen()));
         assertThat(browser.text(".remark")).startsWith("No peer access between any two devices");
         assertThat(browser.all("#beyond")).isEmpty();
-        assertThat(browser.text("#about")).contains("banyan export --for nccl --machine two.txt");
+        assertThat(browser.text("#about")).contains("banyan export --for nccl --machine four.txt");
         assertThat(browser.console()).isEmpty();
     }
 
@@ -95,6 +108,7 @@ class PresetPagesBrowserTest {
                 whole.options(),
                 whole.devices(),
                 whole.algorithms(),
+                whole.chosen(),
                 new SetsModel(3, held),
                 whole.inSwitch(),
                 whole.predictedBy(),

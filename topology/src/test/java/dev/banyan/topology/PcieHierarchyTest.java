@@ -50,7 +50,7 @@ class PcieHierarchyTest {
                 cards.add(new Nic("NIC" + i, hierarchy.attachment(i), Map.of()));
             }
         }
-        return new Machine("random", list, hierarchy.hubs(CpuModel.UNKNOWN), hierarchy.links(), cards, List.of());
+        return new Machine("random", list, hierarchy.hubs(), hierarchy.links(), cards, List.of());
     }
 
     @ParameterizedTest
@@ -67,7 +67,11 @@ class PcieHierarchyTest {
                 ends.add(End.assumed(ends.size() < devices ? ends.size() : -1, "numa " + random.nextInt(2)));
             }
             PcieHierarchy hierarchy = PcieHierarchy.of(
-                    ends, (a, b) -> seats.get(a).to(seats.get(b)), devices, () -> LinkSpeeds.SOCKET_GBS);
+                    ends,
+                    (a, b) -> seats.get(a).to(seats.get(b)),
+                    devices,
+                    CpuModel.UNKNOWN,
+                    () -> LinkSpeeds.SOCKET_GBS);
             Routes routes = Routes.of(machine(seats, devices, hierarchy));
             for (int a = 0; a < seats.size(); a++) {
                 for (int b = 0; b < seats.size(); b++) {
@@ -87,15 +91,16 @@ class PcieHierarchyTest {
     @CsvSource({"numa 0, numa 0, NODE", "numa 0, numa 1, SYS"})
     void affinityDecidesWhereNoClassIsKnown(String first, String second, Kind expected) {
         List<End> ends = List.of(End.assumed(0, first), End.assumed(1, second));
-        PcieHierarchy hierarchy = PcieHierarchy.of(ends, (a, b) -> null, 2, () -> LinkSpeeds.SOCKET_GBS);
+        PcieHierarchy hierarchy =
+                PcieHierarchy.of(ends, (a, b) -> null, 2, CpuModel.UNKNOWN, () -> LinkSpeeds.SOCKET_GBS);
         assertThat(hierarchy.kind(0, 1)).isEqualTo(expected);
     }
 
     @Test
     void affinityDoesNotJoinWhatIsApart() {
         List<End> ends = List.of(End.assumed(0, "numa 0"), End.assumed(1, "numa 0"), End.assumed(2, "numa 0"));
-        PcieHierarchy hierarchy =
-                PcieHierarchy.of(ends, (a, b) -> a + b == 1 ? Kind.SYS : null, 3, () -> LinkSpeeds.SOCKET_GBS);
+        PcieHierarchy hierarchy = PcieHierarchy.of(
+                ends, (a, b) -> a + b == 1 ? Kind.SYS : null, 3, CpuModel.UNKNOWN, () -> LinkSpeeds.SOCKET_GBS);
         assertThat(hierarchy.kind(0, 1)).isEqualTo(Kind.SYS);
         assertThat(hierarchy.kind(1, 2) == Kind.NODE ^ hierarchy.kind(0, 2) == Kind.NODE)
                 .isTrue();
@@ -105,7 +110,11 @@ class PcieHierarchyTest {
     void nearerClassesWinOverContradictions() {
         List<End> ends = List.of(End.assumed(0, ""), End.assumed(1, ""), End.assumed(2, ""));
         PcieHierarchy hierarchy = PcieHierarchy.of(
-                ends, (a, b) -> Math.abs(a - b) == 1 ? Kind.PIX : Kind.SYS, 3, () -> LinkSpeeds.SOCKET_GBS);
+                ends,
+                (a, b) -> Math.abs(a - b) == 1 ? Kind.PIX : Kind.SYS,
+                3,
+                CpuModel.UNKNOWN,
+                () -> LinkSpeeds.SOCKET_GBS);
         assertThat(hierarchy.kind(0, 2)).isEqualTo(Kind.PIX);
     }
 
@@ -113,12 +122,12 @@ class PcieHierarchyTest {
     void uplinksAreAsWideAsTheirWidestSlot() {
         List<End> ends = List.of(new End(0, "", 16, 12), new End(1, "", 8, 24), new End(2, "", 4, 3));
         // 0 and 1 on a switch, 2 under another bridge of the same socket.
-        PcieHierarchy hierarchy =
-                PcieHierarchy.of(ends, (a, b) -> a + b == 1 ? Kind.PIX : Kind.NODE, 3, () -> LinkSpeeds.SOCKET_GBS);
+        PcieHierarchy hierarchy = PcieHierarchy.of(
+                ends, (a, b) -> a + b == 1 ? Kind.PIX : Kind.NODE, 3, CpuModel.UNKNOWN, () -> LinkSpeeds.SOCKET_GBS);
         Machine machine = new Machine(
                 "slots",
                 List.of(Device.named("a"), Device.named("b"), Device.named("c")),
-                hierarchy.hubs(CpuModel.UNKNOWN),
+                hierarchy.hubs(),
                 hierarchy.links(),
                 List.of(),
                 List.of());

@@ -1,6 +1,8 @@
 package dev.banyan.page.model;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The nodes and links of a machine with their places in a drawing, whose coordinates are in pixels from the upper left.
@@ -12,11 +14,13 @@ import java.util.List;
  * @param nodes devices, then hubs
  * @param links one for each pair of nodes that is linked; a directed link is {@code 2 * link} from a to b, and {@code
  *     2 * link + 1} from b to a
- * @param assumed speeds of links that the description leaves open, one phrase each
+ * @param assumed what was assumed of links that the description leaves open, one sentence without its stop; null if
+ *     nothing was
  * @param remarks what links carry where their bandwidths do not show it, one sentence without its stop each
  * @param paths directed links from one device to another in turn, where there is no direct link: {@code [from, to,
  *     link, ...]}
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 public record MachineModel(
         String name,
         int devices,
@@ -24,7 +28,7 @@ public record MachineModel(
         int height,
         List<NodeModel> nodes,
         List<LinkModel> links,
-        List<String> assumed,
+        @Nullable String assumed,
         List<String> remarks,
         List<List<Integer>> paths) {
     /**

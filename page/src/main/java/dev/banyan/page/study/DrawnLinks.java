@@ -6,6 +6,7 @@ import dev.banyan.page.model.MachineModel;
 import dev.banyan.page.model.MachineModel.LinkModel;
 import dev.banyan.page.model.MachineModel.NodeModel;
 import dev.banyan.study.machine.LinkRemarks;
+import dev.banyan.study.text.AssumptionText;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
@@ -60,7 +61,7 @@ final class DrawnLinks {
                 MachineDrawing.HEIGHT,
                 nodes(),
                 List.copyOf(links),
-                assumed,
+                AssumptionText.of(assumed).orElse(null),
                 LinkRemarks.of(machine),
                 List.copyOf(usual.values()));
     }

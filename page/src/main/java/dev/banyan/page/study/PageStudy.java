@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * size. Not safe for use from several threads at once.
  */
 public final class PageStudy {
-    /** Algorithms by name; the page shows the first one at first. */
+    /** Algorithms in the order of the page. */
     private static final List<AlgorithmChoice> ALGORITHMS = List.of(
             AlgorithmChoice.PACKING,
             AlgorithmChoice.MULTI_TREE,
@@ -148,6 +148,7 @@ public final class PageStudy {
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),
+                Math.max(0, ALGORITHMS.indexOf(predicted.ofLargest())),
                 new SetsModel(groups.largest(), sets),
                 inSwitch(),
                 Profiles.described(machine, profile) + ". " + executors,

@@ -8,6 +8,7 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
+import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.Routes;
@@ -334,6 +335,47 @@ class TopoTextFormatTest {
             Machine written = new MachineReader().parse("x.xml", MachineWriter.write(machine, "nccl-xml"));
             assertThat(written.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL counts for this CPU");
         }
+    }
+
+    /** One CPU with four NUMA nodes is not two, and two are not assumed where lscpu counts them. */
+    @Test
+    void takesTheNumberOfCpusFromLscpu() {
+        String table = """
+            \tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity
+            GPU0\t X \tSYS\tSYS\tSYS\t48-63\t3
+            GPU1\tSYS\t X \tSYS\tSYS\t32-47\t2
+            GPU2\tSYS\tSYS\t X \tSYS\t16-31\t1
+            GPU3\tSYS\tSYS\tSYS\t X \t0-15\t0
+            """;
+        Machine unknown = read(table);
+        assertThat(unknown.assumed())
+                .contains("two CPUs with half of the NUMA nodes each, PCIe's speed inside a CPU, and one link between"
+                        + " the CPUs");
+        assertThat(slowSockets(unknown)).isOne();
+
+        for (String one : List.of("Socket(s):                1\n", "physical id\t: 0\nphysical id\t: 0\n")) {
+            Machine single = read(table + one);
+            assertThat(slowSockets(single)).isZero();
+            assertThat(single.assumed())
+                    .contains("PCIe's speed inside a CPU")
+                    .noneMatch(phrase -> phrase.contains("sockets") || phrase.contains("CPUs"));
+        }
+        for (String two : List.of("  Socket(s):             2\n", "physical id\t: 0\nphysical id\t: 1\n")) {
+            Machine both = read(table + two);
+            assertThat(both.links()).isEqualTo(unknown.links());
+            assertThat(both.assumed())
+                    .contains("PCIe's speed inside a CPU", "10 GB/s between CPU sockets")
+                    .noneMatch(phrase -> phrase.contains("two CPUs"));
+        }
+        assertThat(read(table + "Socket(s): 1\nFlags:      fpu hypervisor lm\n"))
+                .isEqualTo(unknown);
+        assertThat(read(table + "Socket(s): 4\n")).isEqualTo(unknown);
+    }
+
+    private static long slowSockets(Machine machine) {
+        return machine.links().stream()
+                .filter(link -> link.kind() == Link.Kind.SOCKET && link.gbsAToB() == LinkSpeeds.SOCKET_GBS)
+                .count();
     }
 
     @Test

@@ -74,14 +74,14 @@ public record WorkloadRow(
     /** @param measured whether rows count wrong elements */
     public static List<String> header(Workload workload, int devices, boolean measured) {
         return List.of(
-                "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "key") + ", " + bytes(workload)
+                "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place"
                         + (measured
                                 ? ""
                                 : "; kernels of calls in flight run one after another, graphs of copies share the"
                                         + " links"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
-                heading("", "(keys)", "(ms)", "(GB/s)", measured ? "        " : ""));
+                heading("", "(calls)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }
 
     /** Returns the name of the algorithm, with the generator of its trees. */

@@ -108,7 +108,7 @@ public record ChosenMachine(
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
                 .filter(phrase -> acrossSockets
-                        || (!phrase.contains(SpeedChoice.BETWEEN_SOCKETS) && !phrase.equals(SpeedChoice.TWO_CPUS)))
+                        || (!phrase.contains(SpeedChoice.BETWEEN_SOCKETS) && !phrase.contains(SpeedChoice.INSIDE_CPU)))
                 .toList();
     }
 

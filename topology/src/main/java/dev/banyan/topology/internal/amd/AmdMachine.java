@@ -66,7 +66,7 @@ final class AmdMachine {
      * @param numa of each GPU, -1 where it is not known
      * @param bandwidths of each pair as a range of MB/s, if known
      * @param listed the models of the GPUs
-     * @param cpu the model of the CPUs
+     * @param cpu the CPUs
      */
     Machine build(
             List<@Nullable String> busIds, int[] numa, @Nullable AmdTable bandwidths, ListedGpus listed, CpuModel cpu) {
@@ -88,7 +88,11 @@ final class AmdMachine {
             ends.add(new PcieHierarchy.End(i, affinity, LinkSpeeds.PCIE_LANES, slotGbs));
         }
         PcieHierarchy pcie = PcieHierarchy.of(
-                ends, (a, b) -> pcieClass(a, b, numa), n, () -> speeds.whole().socketGbs(cpu.socketGbs()));
+                ends,
+                (a, b) -> pcieClass(a, b, numa),
+                n,
+                cpu,
+                () -> speeds.whole().socketGbs(cpu.socketGbs()));
         pcie.assumed().ifPresent(speeds.whole()::assume);
         List<Link> links = new ArrayList<>(pcie.links());
         links.addAll(xgmiLinks(speeds, bandwidths));
@@ -96,7 +100,7 @@ final class AmdMachine {
         return new Machine(
                 MachineFormat.machineName(source),
                 refused.mark(devices),
-                pcie.hubs(cpu),
+                pcie.hubs(),
                 refused.usable(links),
                 List.of(),
                 warnings(listed.warnings(busIds, stated.product()), speeds),

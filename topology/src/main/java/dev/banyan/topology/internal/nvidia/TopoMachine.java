@@ -321,9 +321,10 @@ final class TopoMachine {
                 ends,
                 this::pcieClass,
                 devices.size() + hubs.size(),
+                cpu,
                 () -> speeds.whole().socketGbs(cpu.socketGbs()));
         pcie.assumed().ifPresent(speeds.whole()::assume);
-        hubs.addAll(pcie.hubs(cpu));
+        hubs.addAll(pcie.hubs());
         links.addAll(pcie.links());
         return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();
     }

@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
  * nodes; one CPU has several, as with AMD's NPS4 and Intel's sub-NUMA clustering, or where the driver sees no nearer
  * way between the host bridges of one NUMA node.
  *
- * <p>Nodes of one affinity belong to one CPU. Two affinities are two CPUs. If there are more, which does not show how
- * many CPUs there are, two are assumed: the lower half of the NUMA nodes is one CPU, and the upper half the other.
+ * <p>Nodes of one affinity belong to one CPU. Unless there is a single CPU, two affinities are two CPUs; if there are
+ * more, the lower half of the NUMA nodes is one CPU, and the upper half the other.
  */
 public final class CpuNodes {
     private static final Pattern NUMA = Pattern.compile("numa (\\d{1,4})");
@@ -26,8 +26,12 @@ public final class CpuNodes {
      * Returns the nodes of each CPU as indices into the list.
      *
      * @param affinities the affinity of each node; empty where it is not known
+     * @param cpus number of CPUs; 0 if it is not known
      */
-    public static List<List<Integer>> byCpu(List<String> affinities) {
+    public static List<List<Integer>> byCpu(List<String> affinities, int cpus) {
+        if (cpus == 1) {
+            return List.of(IntStream.range(0, affinities.size()).boxed().toList());
+        }
         Map<String, List<Integer>> domains = new LinkedHashMap<>();
         for (int node = 0; node < affinities.size(); node++) {
             String affinity = affinities.get(node);
@@ -38,9 +42,16 @@ public final class CpuNodes {
     }
 
     /** Returns the assumption of {@link #byCpu} if some CPU has several nodes. */
-    public static String assumption(List<String> affinities) {
-        return affinities.contains("") || affinities.stream().distinct().count() > 2
-                ? SpeedChoice.TWO_CPUS
+    public static String assumption(List<String> affinities, int cpus) {
+        boolean halved =
+                affinities.contains("") || affinities.stream().distinct().count() > 2;
+        boolean numbered = affinities.stream().allMatch(NUMA.asMatchPredicate());
+        if (cpus == 1 || (cpus == 2 && halved && numbered)) {
+            return SpeedChoice.INSIDE_CPU;
+        }
+        return halved
+                ? "two CPUs with half of the NUMA nodes each, " + SpeedChoice.INSIDE_CPU
+                        + ", and one link between the CPUs"
                 : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";
     }
 
@@ -69,13 +80,13 @@ public final class CpuNodes {
         int most = numbers.stream().mapToInt(Integer::intValue).max().orElse(0);
         // A CPU has 1, 2 or 4 NUMA nodes, so two of them have twice the greatest power of two that is in use.
         int half = numbered ? Integer.highestOneBit(most) : domains.size() / 2;
-        List<List<Integer>> cpus = List.of(new ArrayList<>(), new ArrayList<>());
+        List<List<Integer>> twoCpus = List.of(new ArrayList<>(), new ArrayList<>());
         int place = 0;
         for (List<Integer> nodes : domains.values()) {
             int number = numbered ? numbers.get(place) : place;
-            cpus.get(number < half ? 0 : 1).addAll(nodes);
+            twoCpus.get(number < half ? 0 : 1).addAll(nodes);
             place++;
         }
-        return cpus;
+        return twoCpus;
     }
 }

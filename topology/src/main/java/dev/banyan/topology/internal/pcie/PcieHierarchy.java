@@ -41,6 +41,7 @@ public final class PcieHierarchy {
 
     private final List<End> ends;
     private final int firstHub;
+    private final CpuModel cpu;
     private final List<Hub> hubs = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
     private final int[] attachment;
@@ -90,9 +91,10 @@ public final class PcieHierarchy {
         }
     }
 
-    private PcieHierarchy(List<End> ends, Classes classes, int firstHub, DoubleSupplier socketGbs) {
+    private PcieHierarchy(List<End> ends, Classes classes, int firstHub, CpuModel cpu, DoubleSupplier socketGbs) {
         this.ends = List.copyOf(ends);
         this.firstHub = firstHub;
+        this.cpu = cpu;
         attachment = new int[ends.size()];
         for (Connection.Kind kind : GROUPS) {
             DisjointSets sets = grouped(classes, kind);
@@ -110,14 +112,16 @@ public final class PcieHierarchy {
      * @param ends devices and cards, in the order in which {@code classes} numbers them
      * @param classes how near they are
      * @param firstHub node index of the first hub of the result
+     * @param cpu the CPUs
      * @param socketGbs GB/s one way between two sockets; asked if there are several
      */
-    public static PcieHierarchy of(List<End> ends, Classes classes, int firstHub, DoubleSupplier socketGbs) {
-        return new PcieHierarchy(ends, classes, firstHub, socketGbs);
+    public static PcieHierarchy of(
+            List<End> ends, Classes classes, int firstHub, CpuModel cpu, DoubleSupplier socketGbs) {
+        return new PcieHierarchy(ends, classes, firstHub, cpu, socketGbs);
     }
 
     /** The hubs, whose node indices begin at {@code firstHub}; sockets have the attributes of their CPU. */
-    public List<Hub> hubs(CpuModel cpu) {
+    public List<Hub> hubs() {
         return hubs.stream()
                 .map(hub -> hub.kind() == Hub.Kind.CPU_SOCKET ? new Hub(hub.name(), hub.kind(), cpu.attributes()) : hub)
                 .toList();
@@ -187,7 +191,7 @@ public final class PcieHierarchy {
                     withDevices.add(socket);
                     affinities.add(ends.get(end).affinity);
                 }));
-        List<List<Integer>> cpus = CpuNodes.byCpu(affinities);
+        List<List<Integer>> cpus = CpuNodes.byCpu(affinities, cpu.sockets());
         for (List<Integer> cpu : cpus) {
             int first = withDevices.get(cpu.getFirst());
             for (int node : cpu.subList(1, cpu.size())) {
@@ -211,7 +215,7 @@ public final class PcieHierarchy {
             }
         }
         if (cpus.stream().anyMatch(cpu -> cpu.size() > 1)) {
-            assumed = CpuNodes.assumption(affinities);
+            assumed = CpuNodes.assumption(affinities, cpu.sockets());
             nameNodes(sockets.keySet(), withDevices, CpuNodes.names(affinities));
         }
     }

@@ -4,27 +4,36 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The model of a CPU.
+ * The CPUs of a machine, which are all alike.
  *
  * @param attributes those of a {@code cpu} element of NCCL's topology files: arch, vendor, familyid, modelid; what
  *     is not known is missing
+ * @param sockets number of CPUs; 0 if it is not known
  */
-public record CpuModel(Map<String, String> attributes) {
-    /** A CPU of which nothing is known. */
-    public static final CpuModel UNKNOWN = new CpuModel(Map.of());
+public record CpuModel(Map<String, String> attributes, int sockets) {
+    /** CPUs of which nothing is known. */
+    public static final CpuModel UNKNOWN = new CpuModel(Map.of(), 0);
 
     /** A line of lscpu or of {@code /proc/cpuinfo}. */
     private static final Pattern LINE = Pattern.compile(
             "\\s*(Architecture|Vendor ID|vendor_id|CPU family|cpu family|Model|model)\\s*:\\s*(\\S+)\\s*");
+
+    private static final Pattern SOCKETS = Pattern.compile("\\s*Socket\\(s\\)\\s*:\\s*(\\d{1,4})\\s*");
+    /** A line of {@code /proc/cpuinfo} for each core. */
+    private static final Pattern SOCKET = Pattern.compile("physical id\\s*:\\s*(\\d{1,4})\\s*");
+    /** A virtual machine, whose sockets need not be those of the hardware. */
+    private static final Pattern VIRTUAL = Pattern.compile("\\s*[Ff]lags\\s*:.*\\bhypervisor\\b.*");
 
     private static final String X86 = "x86_64";
 
@@ -45,7 +54,10 @@ public record CpuModel(Map<String, String> attributes) {
         attributes = Collections.unmodifiableMap(new TreeMap<>(attributes));
     }
 
-    /** Reads the first CPU in output of lscpu or {@code /proc/cpuinfo} among other lines; {@link #UNKNOWN} if none. */
+    /**
+     * Reads the CPUs in output of lscpu or {@code /proc/cpuinfo} among other lines, of several models the first. A
+     * virtual machine's number of sockets is left out.
+     */
     public static CpuModel in(List<String> lines) {
         Map<String, String> found = new HashMap<>();
         for (String line : lines) {
@@ -60,15 +72,34 @@ public record CpuModel(Map<String, String> attributes) {
             default -> X86;
         };
         found.put("arch", arch);
-        CpuModel cpu = new CpuModel(arch.equals(X86) ? found : Map.of("arch", arch));
-        return cpu.socketGbs().isPresent() ? cpu : UNKNOWN;
+        int sockets = sockets(lines);
+        CpuModel cpu = new CpuModel(arch.equals(X86) ? found : Map.of("arch", arch), sockets);
+        return cpu.socketGbs().isPresent() ? cpu : new CpuModel(Map.of(), sockets);
+    }
+
+    private static int sockets(List<String> lines) {
+        if (lines.stream().anyMatch(VIRTUAL.asMatchPredicate())) {
+            return 0;
+        }
+        Set<String> ids = new HashSet<>();
+        for (String line : lines) {
+            Matcher stated = SOCKETS.matcher(line);
+            if (stated.matches()) {
+                return Integer.parseInt(stated.group(1));
+            }
+            Matcher core = SOCKET.matcher(line);
+            if (core.matches()) {
+                ids.add(core.group(1));
+            }
+        }
+        return ids.size();
     }
 
     /** Returns the least that NCCL counts between the sockets of a machine; empty where a CPU is not known. */
     public static OptionalDouble socketGbs(Machine machine) {
         return least(machine.hubs().stream()
                 .filter(hub -> hub.kind() == Hub.Kind.CPU_SOCKET)
-                .map(hub -> new CpuModel(hub.attributes()))
+                .map(hub -> new CpuModel(hub.attributes(), 0))
                 .toList());
     }
 

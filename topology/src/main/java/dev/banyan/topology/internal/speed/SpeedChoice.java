@@ -18,9 +18,8 @@ public final class SpeedChoice {
     /** Words of an assumption on CPUs. */
     public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
 
-    /** The phrase where a table has more NUMA nodes than it names CPUs. */
-    public static final String TWO_CPUS =
-            "two CPUs with half of the NUMA nodes each, PCIe's speed inside a CPU, and one link between the CPUs";
+    /** Words of an assumption on CPUs that have several NUMA nodes. */
+    public static final String INSIDE_CPU = "PCIe's speed inside a CPU";
 
     private final StatedSpeeds stated;
     private final Optional<GpuProduct> product;

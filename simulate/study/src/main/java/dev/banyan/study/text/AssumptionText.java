@@ -1,0 +1,37 @@
+package dev.banyan.study.text;
+
+import dev.banyan.topology.internal.speed.SpeedChoice;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** A description's assumptions in words. */
+public final class AssumptionText {
+    /** Words of assumptions on speeds, and the options that replace these. */
+    private static final List<Replaced> REPLACED = List.of(
+            new Replaced(SpeedChoice.BETWEEN_SOCKETS, List.of("--socket-gbs")),
+            new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen")),
+            new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")));
+
+    private record Replaced(String words, List<String> options) {}
+
+    private AssumptionText() {}
+
+    /** Returns one sentence on assumptions, without a full stop; empty where there is none. */
+    public static Optional<String> of(List<String> assumed) {
+        if (assumed.isEmpty()) {
+            return Optional.empty();
+        }
+        String options = REPLACED.stream()
+                .filter(one -> assumed.stream().anyMatch(phrase -> phrase.contains(one.words())))
+                .flatMap(one -> one.options().stream())
+                .distinct()
+                .collect(Collectors.joining(" or "));
+        String cpu = assumed.stream().anyMatch(phrase -> phrase.endsWith(SpeedChoice.BETWEEN_SOCKETS))
+                ? "add the output of lscpu to the file, or "
+                : "";
+        return Optional.of("assumed: " + String.join("; ", assumed)
+                + "; rates over such links rest on that"
+                + (options.isEmpty() ? "" : " (" + cpu + "state what you know by " + options + ")"));
+    }
+}
