@@ -347,6 +347,36 @@ class BoundCommandTest {
                         + " GPU3, to socket0: 7.667 GB/s");
     }
 
+    /** The links between the NUMA nodes of one CPU narrow nothing, and no option states their speed. */
+    @Test
+    void numaNodesOfOneCpuLimitNothing(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("one-cpu.txt"), """
+            GPU0 GPU1 GPU2 GPU3 NUMA Affinity
+            GPU0 X NV4 SYS SYS 0
+            GPU1 NV4 X SYS SYS 1
+            GPU2 SYS SYS X NV4 2
+            GPU3 SYS SYS NV4 X 3
+            Socket(s): 1
+            """);
+        String options = " --pcie-gen 5 --nvlink-gbs 25 --peer-access yes --machine " + file;
+        assertThat(CommandRun.of("bound" + options).out())
+                .contains(
+                        "# assumed: PCIe's speed between the NUMA nodes of a CPU; rates over such links rest on that\n")
+                .contains("# all_reduce: limited by the links of GPU0, GPU1 to the others: 96 GB/s\n");
+        assertThat(CommandRun.of("bound --socket-gbs 30" + options).out())
+                .contains("# --socket-gbs changes nothing: no link of one-cpu.txt joins two CPUs\n");
+        assertThat(CommandRun.of("bound --socket-gbs 30"
+                                + options.replace(
+                                        file.toString(),
+                                        ""
+                                                + Files.writeString(
+                                                        folder.resolve("two-cpus.txt"),
+                                                        Files.readString(file).replace(": 1", ": 2"))))
+                        .out())
+                .doesNotContain("changes nothing")
+                .contains("30 GB/s");
+    }
+
     private static String link(int a, int b, int gbs) {
         return "{ \"a\": " + a + ", \"b\": " + b + ", \"kind\": \"pcie\", \"lanes\": 16, \"gbsAToB\": " + gbs
                 + ", \"gbsBToA\": " + gbs + ", \"latencyUs\": 4.25 }";

@@ -317,8 +317,8 @@ class CommandLineTest {
     void theLegendNamesMissingPathsWhereThereAreAny(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("apart.txt"), "0 0\n0 0\n");
         assertThat(CommandRun.of("topo --machine " + file).out())
-                .contains("between sockets; -: no path is described\n");
-        assertThat(CommandRun.of("topo --machine pcie-4").out()).contains("between sockets\n");
+                .contains("between NUMA nodes; -: no path is described\n");
+        assertThat(CommandRun.of("topo --machine pcie-4").out()).contains("between NUMA nodes\n");
     }
 
     @Test
@@ -366,7 +366,7 @@ class CommandLineTest {
             """);
         assertThat(CommandRun.of("topo -m " + file).out().lines())
                 .contains("# 2x NVIDIA A100-SXM4-40GB")
-                .noneMatch(line -> line.contains("NUMA"));
+                .noneMatch(line -> line.contains("one socket"));
         assertThat(CommandRun.of("topo -m "
                                 + Files.writeString(file, Files.readString(file).replace("NV4", "NODE")))
                         .out()

@@ -77,21 +77,21 @@ class ExportCommandTest {
                 .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
                 .contains(
                         "(add the output of lscpu to the file, or state what you know by --socket-gbs)",
-                        "as it counts 10 to 40 GB/s between two sockets, by the CPU (add the output of lscpu to the"
+                        "as it counts 10 to 40 GB/s between two NUMA nodes, by the CPU (add the output of lscpu to the"
                                 + " description, or state it by --nccl-socket-gbs)\n",
                         "measured: 1.5 times\n");
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
                 .doesNotContain("trees")
                 .contains(
-                        "measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if it runs one"
-                                + " of them alone, at 15 GB/s of busbw (one carried 15 GB/s in the log of"
-                                + " NVIDIA/nccl#2127)\n");
+                        "measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if one of them"
+                                + " carries all, at 15 GB/s of busbw (in the log of NVIDIA/nccl#2127 one carried the"
+                                + " 15 GB/s counted for it)\n");
         String cpu = "Vendor ID: GenuineIntel\nCPU family: 6\nModel: 106\n";
         Files.writeString(topo, Files.readString(topo) + cpu);
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
-                .contains("as it counts 10 GB/s between two sockets of this CPU\n");
+                .contains("as it counts 10 GB/s between two NUMA nodes of this CPU\n");
     }
 
     @Test

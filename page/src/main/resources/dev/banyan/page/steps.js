@@ -111,6 +111,7 @@ function show() {
   byId("step-note").textContent =
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
     "makes them (25 MiB or more, the first 1 MiB or more); predicted without computing in between, and without a range. " +
+    "auto chooses for each call alone. " +
     "Kernels of calls in flight run one after another; graphs of copies share the links." +
     (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +
     ` Other models: ${commandOf("predict --workload gpt-2-xl --bucket 25M", model.devices)}`;

@@ -241,10 +241,10 @@ final class SimulatedBench {
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
         if (programs == 0) {
             return List.of(
-                    "# executed by graphs of copies and kernels, chunk by chunk, for which the simulator has no range",
-                    "# (kernels are predicted for GPUs with peer access and no CPU between them, unless"
-                            + " BANYAN_CUDA_EXECUTOR=graph; GPUs with CPUs between them run kernels too, if the driver"
-                            + " grants peer access, but nobody has measured their stores there)");
+                    "# predicted for CUDA graphs of copies and kernels, chunk by chunk, without a range",
+                    "# (between GPUs with peer access and a CPU between them a kernel of each GPU runs instead, unless"
+                            + " BANYAN_CUDA_EXECUTOR=graph; its stores were never measured there, so that it is not"
+                            + " predicted)");
         }
         List<String> lines = new ArrayList<>();
         lines.add("# executed by one kernel on each GPU"

@@ -4,6 +4,7 @@ import dev.banyan.cli.output.OptionGroup;
 import dev.banyan.config.internal.SimilarNames;
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.ThisMachine;
@@ -277,11 +278,18 @@ public final class MachineOptions extends OptionGroup {
         if (machine == null) {
             return here(least);
         }
-        MachineReader reader = new MachineReader(Objects.requireNonNullElse(unit, Unit.weights).entries, stated);
-        if (isStandardInput()) {
-            return ChosenMachine.whole(reader.read("stdin", System.in), null);
+        if (preset.isPresent()) {
+            return ChosenMachine.whole(preset.get(), null);
         }
-        return ChosenMachine.whole(preset.isPresent() ? preset.get() : reader.read(file(machine)), null);
+        MachineReader reader = new MachineReader(Objects.requireNonNullElse(unit, Unit.weights).entries, stated);
+        Machine read = isStandardInput() ? reader.read("stdin", System.in) : reader.read(file(machine));
+        boolean usesSocketGbs = read.links().stream()
+                .anyMatch(link -> link.kind() == Link.Kind.SOCKET && link.gbsAToB() == stated.socketGbs());
+        return ChosenMachine.whole(
+                read,
+                stated.socketGbs() == 0 || usesSocketGbs
+                        ? null
+                        : "--socket-gbs changes nothing: no link of " + read.name() + " joins two CPUs");
     }
 
     /** Returns what an option states; 0 where it states nothing. */

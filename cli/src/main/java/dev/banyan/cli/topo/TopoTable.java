@@ -74,7 +74,7 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
         printMatrix(
                 out,
                 (direct.equals("NVLink") ? "NV#: that many NVLinks" : direct + "#: that many links")
-                        + "; PIX, PXB: PCIe switches; PHB, NODE: host bridges; SYS: between sockets"
+                        + "; PIX, PXB: PCIe switches; PHB, NODE: host bridges; SYS: between NUMA nodes"
                         + (connections.stream().anyMatch(row -> row.contains("-")) ? "; -: no path is described" : ""),
                 names,
                 connections.stream());

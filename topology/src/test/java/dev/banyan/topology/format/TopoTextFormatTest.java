@@ -349,22 +349,22 @@ class TopoTextFormatTest {
             """;
         Machine unknown = read(table);
         assertThat(unknown.assumed())
-                .contains("two CPUs with half of the NUMA nodes each, PCIe's speed inside a CPU, and one link between"
-                        + " the CPUs");
+                .contains("two CPUs with half of the NUMA nodes each, PCIe's speed between the NUMA nodes of a CPU, and"
+                        + " one link between the CPUs");
         assertThat(slowSockets(unknown)).isOne();
 
         for (String one : List.of("Socket(s):                1\n", "physical id\t: 0\nphysical id\t: 0\n")) {
             Machine single = read(table + one);
             assertThat(slowSockets(single)).isZero();
             assertThat(single.assumed())
-                    .contains("PCIe's speed inside a CPU")
+                    .contains("PCIe's speed between the NUMA nodes of a CPU")
                     .noneMatch(phrase -> phrase.contains("sockets") || phrase.contains("CPUs"));
         }
         for (String two : List.of("  Socket(s):             2\n", "physical id\t: 0\nphysical id\t: 1\n")) {
             Machine both = read(table + two);
             assertThat(both.links()).isEqualTo(unknown.links());
             assertThat(both.assumed())
-                    .contains("PCIe's speed inside a CPU", "10 GB/s between CPU sockets")
+                    .contains("PCIe's speed between the NUMA nodes of a CPU", "10 GB/s between CPU sockets")
                     .noneMatch(phrase -> phrase.contains("two CPUs"));
         }
         assertThat(read(table + "Socket(s): 1\nFlags:      fpu hypervisor lm\n"))

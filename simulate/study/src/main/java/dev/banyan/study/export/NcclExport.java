@@ -167,17 +167,25 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         .collect(Collectors.joining(" or "))
                 + ", as it counts "
                 + (counted.size() == 1
-                        ? Numbers.gbs(counted.getFirst()) + " between two sockets"
+                        ? Numbers.gbs(counted.getFirst()) + " between two NUMA nodes"
                                 + (assumed == null ? " of this CPU" : "")
-                        : "10 to 40 GB/s between two sockets, by the CPU (add the output of lscpu to the description,"
-                                + " or state it by --nccl-socket-gbs)"));
-        remarks.add(expected(least)
-                + (most > CLOSE * Math.max(1, least)
-                        ? Numbers.format(
-                                " if NCCL's own channels fill the links, and up to %.1f times if it runs one of them"
-                                        + " alone, at %s of busbw (one carried 15 GB/s in the log of NVIDIA/nccl#2127)",
-                                most, Numbers.gbs(busbw / most))
-                        : ""));
+                        : "10 to 40 GB/s between two NUMA nodes, by the CPU (add the output of lscpu to the"
+                                + " description, or state it by --nccl-socket-gbs)"));
+        if (most <= CLOSE * Math.max(1, least)) {
+            remarks.add(expected(least));
+            return remarks;
+        }
+        double asCounted = searches.size() == 1
+                ? busbw / (searches.getFirst().channels() * searches.getFirst().channelGbs())
+                : least;
+        remarks.add(expected(least) + " if NCCL's own channels fill the links, "
+                + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
+                        ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
+                        : "")
+                + Numbers.format(
+                        "and up to %.1f times if one of them carries all, at %s of busbw (in the log of"
+                                + " NVIDIA/nccl#2127 one carried the 15 GB/s counted for it)",
+                        most, Numbers.gbs(busbw / most)));
         return remarks;
     }
 

@@ -18,7 +18,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
 /**
  * The links that limit a rate, in words: those that have a price in a {@linkplain Certificate.Prices certificate}. They
  * are named by what they join; links of all ranks, and those of one hub, are named together. The uplink of a hub that
- * has one rank and nothing else below it counts as that rank's link, unless it joins two sockets.
+ * has one rank and nothing else below it counts as that rank's link, unless it joins two sockets and is narrower.
  */
 public final class SaturatedLinks {
     /** Names in one list before the rest is only counted. */
@@ -39,13 +39,19 @@ public final class SaturatedLinks {
             int high = Math.max(from, to);
             int owner = owner(network, low, high);
             boolean joinsSockets = network.kind(arc) == Link.Kind.SOCKET;
+            int ownerOfOther = joinsSockets && owner < 0 ? rankBehind(network, low, high) : -1;
             if (owner >= 0 && !joinsSockets) {
                 ranks.add(owner);
                 hubsOfRanks.add(owner == low ? high : low);
-            } else if (owner >= 0) {
-                bridges.add(bridge(network, high, low, owner));
-            } else if (joinsSockets && rankBehind(network, low, high) >= 0) {
-                bridges.add(bridge(network, low, high, rankBehind(network, low, high)));
+            } else if (Math.max(owner, ownerOfOther) >= 0) {
+                int near = owner >= 0 ? high : low;
+                int behind = Math.max(owner, ownerOfOther);
+                if (network.gbs(arc) < network.gbs(network.arc(behind, near))) {
+                    bridges.add(bridge(network, near, low + high - near, behind));
+                } else {
+                    ranks.add(behind);
+                    hubsOfRanks.add(near);
+                }
             } else if (high < network.ranks() || joinsSockets) {
                 String pair =
                         network.node(low).name() + "-" + network.node(high).name();

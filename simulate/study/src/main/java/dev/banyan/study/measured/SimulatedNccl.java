@@ -162,17 +162,17 @@ public final class SimulatedNccl {
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
                 ? "here NCCL goes peer to peer over PCIe, as it did in none of the sweeps"
                 : whyNoRange;
-        return "nccl: simulated rings and protocols of NCCL"
-                + (mayFindOthers ? " with NCCL_P2P_LEVEL=SYS" : "")
+        return (mayFindOthers
+                        ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
+                        : "nccl: simulated rings and protocols of NCCL")
                 + ", without its trees"
                 + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
                 + ", profile " + profile.name() + ", a process for each GPU. "
-                + (noRange.isEmpty() ? "" : "No range is known, since " + noRange + ". ")
-                + NcclErrors.sentence(profile, collective)
                 + (mayFindOthers
-                        ? ". The rings are the best ones: between sockets NCCL's own search may find slower ones, and"
-                                + " without that variable NCCL may go through the host's memory. Its trees"
-                                + " (NCCL_ALGO=Tree) may be faster (see banyan export)"
-                        : "");
+                        ? "Its own search may find slower rings between NUMA nodes, without that variable it may go"
+                                + " through the host's memory, and its trees (NCCL_ALGO=Tree) may be faster. "
+                        : "")
+                + (noRange.isEmpty() ? "" : "No range is known, since " + noRange + ". ")
+                + NcclErrors.sentence(profile, collective);
     }
 }

@@ -19,7 +19,7 @@ public final class SpeedChoice {
     public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
 
     /** Words of an assumption on CPUs that have several NUMA nodes. */
-    public static final String INSIDE_CPU = "PCIe's speed inside a CPU";
+    public static final String INSIDE_CPU = "PCIe's speed between the NUMA nodes of a CPU";
 
     private final StatedSpeeds stated;
     private final Optional<GpuProduct> product;
