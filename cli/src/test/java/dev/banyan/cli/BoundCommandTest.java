@@ -94,6 +94,8 @@ class BoundCommandTest {
         assertThat(CommandRun.of("bound --machine dgx-h100").out())
                 .contains("all_reduce (NVLink, with reduction in switches): limited by the links of all 8 GPUs to"
                         + " NVSwitch")
+                .contains("all_reduce (all links, no reduction in switches): limited by the links of all 8 GPUs: each"
+                        + " GPU has 498 GB/s each way")
                 .contains("all_reduce by packing in the switch")
                 .contains(": 400 GB/s, 1.000 of the bound (NVLink, with reduction in switches)");
         assertThat(json("bound --machine dgx-h100 --devices 0,1,2,3")

@@ -153,6 +153,19 @@ class ExportCommandTest {
                 .contains("banyan-p3-16xlarge-single-tree-all_reduce", "banyan-p3-16xlarge-packing-all_reduce");
     }
 
+    /** Behind an NVSwitch the packed trees are stars, and a single balanced tree would only take longer. */
+    @Test
+    void theFastestPlanTakesSmallCallsWhereItIsLessDeep() throws IOException {
+        Path plans = folder.resolve("stars");
+        assertThat(CommandRun.of("export --for mscclpp -m dgx-a100 --folder " + plans)
+                        .out())
+                .contains("trees of depth 1", "wrote 1 plan and banyan_plans.py");
+        assertThat(Files.readString(plans.resolve("banyan_plans.py")))
+                .containsPattern("\"packing.json\", .*, 128, [0-9]+, 128\\)")
+                .doesNotContain("single-tree");
+        assertThat(plans.resolve("single-tree.json")).doesNotExist();
+    }
+
     @Test
     void onePlanGoesToStandardOutput() {
         String export = "export --for mscclpp -m p3.8xlarge -a ring --collective ";

@@ -224,7 +224,7 @@ function boundText(set) {
           html(
             "p",
             { class: "bound" },
-            "With sums in switches: no schedule exceeds ",
+            `Over ${model.inSwitch.counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds `,
             html("b", {}, gbs(model.inSwitch.bound)),
             " of algbw.",
           ),
@@ -267,7 +267,6 @@ function boundText(set) {
 
 function wayRow(set, name, algorithm) {
   const way = set?.ways.find((each) => each.algorithm === algorithm);
-  const ratio = way ? way.rate / set.bound : 0;
   return html(
     "tr",
     { "aria-disabled": way ? null : "true" },
@@ -288,10 +287,20 @@ function wayRow(set, name, algorithm) {
         ` ${name}`,
       ),
     ),
-    html("td", { class: "number" }, way ? gbs(way.rate) : ""),
-    html("td", {}, html("div", { class: "bar" }, html("i", { style: `width:${100 * ratio}%` }))),
-    html("td", { class: "number" }, way ? percent(ratio) : ""),
+    ...(way ? ratioCells(way.rate, set.bound) : [html("td"), html("td"), html("td")]),
   );
+}
+
+function ratioCells(rate, bound) {
+  return [
+    html("td", { class: "number" }, gbs(rate)),
+    html("td", {}, html("div", { class: "bar" }, html("i", { style: `width:${(100 * rate) / bound}%` }))),
+    html("td", { class: "number" }, percent(rate / bound)),
+  ];
+}
+
+function inSwitchRow() {
+  return html("tr", {}, html("td", {}, "packing in the switch"), ...ratioCells(model.inSwitch.rate, model.inSwitch.bound));
 }
 
 function treeControls(set, way) {
@@ -364,16 +373,20 @@ function panel() {
     html(
       "table",
       { class: "ways" },
-      html("tbody", {}, ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm))),
+      html(
+        "tbody",
+        {},
+        ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm)),
+        ...(model.inSwitch?.rate && set === whole ? [inSwitchRow()] : []),
+      ),
     ),
     ...(model.inSwitch?.rate && set === whole
       ? [
           html(
             "p",
             { class: "note", id: "in-switch" },
-            `These rates are those without sums in the switch. With them packing carries ${gbs(model.inSwitch.rate)}, ` +
-              `${percent(model.inSwitch.rate / model.inSwitch.bound)} of the bound (${model.inSwitch.counted}). ` +
-              "All times of packing and star below are those with sums in the switch, for buffers of Communicator.allocate.",
+            "The last row is with sums in the switch, and its part is that of the limit with these. All times of packing " +
+              "and star below are with them, too, for buffers of Communicator.allocate.",
           ),
         ]
       : []),

@@ -35,7 +35,7 @@ byId("about").replaceChildren(
     {},
     anyRing
       ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
-          `For MSCCL++${reduces ? ", whose plans do without them, so that long calls gain nothing" : ""}: `
+          `This writes plans for MSCCL++${reduces ? ", which do not sum in the switches, so that long calls gain nothing" : ""}: `
       : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules for this machine. " +
           "This writes them and says what gain to expect: ",
     html("code", {}, commandOf(`export --for ${target}`, model.devices)),

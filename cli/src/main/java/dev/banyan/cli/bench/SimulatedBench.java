@@ -141,7 +141,7 @@ final class SimulatedBench {
                     "# " + nccl.remark(asked.call().collective())
                             + (ranged
                                     ? ". Its ranges come from these worst errors, and end at the "
-                                            + Numbers.gbs(fullGbs) + " of algbw that links carry in practice"
+                                            + Numbers.gbs(fullGbs) + " of algbw that the links carry at most"
                                     : ""),
                     JVM_ALONE));
         }
@@ -260,7 +260,7 @@ final class SimulatedBench {
                         + " for packing and star (compare: packing in the switch)");
             }
             lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate, and"
-                    + " sums to be of floats or 32-bit integers; NCCL's kernels for memory like that are not modelled");
+                    + " sums to be of floats or 32-bit integers; NCCL's kernels for symmetric memory are not modelled");
         }
         lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));

@@ -12,7 +12,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Plans for MSCCL++ that share the sizes of calls: a single tree for small calls, and the fastest plan for large ones.
+ * Plans for MSCCL++ that share the sizes of calls: a single tree for small calls, and the fastest plan for large ones,
+ * or for all where its trees are less deep.
  * NCCL carries calls that the plan of their size does not fit.
  *
  * @param plans one or two
@@ -46,6 +47,9 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
             }
         }
         MscclppExport large = Objects.requireNonNull(best, "A ring always fits the executor's limits.");
+        if (large.depth() < small.depth() && !isFaster(small, large)) {
+            return new MscclppPlans(List.of(large), List.of(0L), leftOut);
+        }
         return isFaster(large, small)
                 ? new MscclppPlans(List.of(small, large), List.of(0L, crossover(small, large)), leftOut)
                 : new MscclppPlans(List.of(small), List.of(0L), leftOut);

@@ -72,7 +72,13 @@ public record NcclErrors(
         private String sentence(String end) {
             return rows == 0
                     ? "unknown" + end
-                    : String.format(Locale.ROOT, "%.1f%% (worst %.1f%%)", 100 * median, 100 * worst) + " from "
+                    : String.format(
+                                    Locale.ROOT,
+                                    "%.1f%% (worst %.1f%%, a factor of %.2f)",
+                                    100 * median,
+                                    100 * worst,
+                                    mostTimes())
+                            + " from "
                             + new ByteSize(from).label() + end;
         }
     }

@@ -141,7 +141,7 @@ public final class SimulatedNccl {
         return goesAroundRings() ? rings.rings().rateGbs().doubleValue() : rings.switchRateGbs();
     }
 
-    /** Returns the algbw in GB/s that links carry in practice, which no call exceeds. */
+    /** Returns the algbw in GB/s that the links carry at most. */
     public double mostGbs(Collective collective) {
         return GIB / rings.leastUs(collective, GIB) / 1e3;
     }

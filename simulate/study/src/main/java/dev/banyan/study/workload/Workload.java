@@ -2,6 +2,7 @@ package dev.banyan.study.workload;
 
 import dev.banyan.config.internal.BoundedInput;
 import dev.banyan.config.internal.UnreadableFileException;
+import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -90,7 +91,7 @@ public record Workload(String name, List<Long> elements) {
         if (waiting > 0) {
             buckets.add(waiting);
         }
-        return new Workload(name + " in buckets", buckets);
+        return new Workload(name + " in buckets of " + new ByteSize(bytes).label() + " or more", buckets);
     }
 
     /** The gradients of 4 bytes in buckets of the limits that PyTorch's DistributedDataParallel takes by itself. */

@@ -117,13 +117,29 @@ public final class HubPacking {
         WeightedTrees trees = WeightedTrees.of(packing, rows);
         List<TreeShape> alternatives = alternatives(bound);
         if (!packing.optimal()) {
-            return new Found(bound, packing, trees, alternatives);
+            return new Found(simplest(bound), packing, trees, alternatives);
         }
         FloatPacking selection = new FewColumns(generation, rows.areLinks(), new Effort(effort / CHOICE))
                 .withoutLoss(packing, alternatives, bound);
         WeightedTrees chosen = WeightedTrees.of(selection, rows);
         return new Found(
-                bound, selection, chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees, alternatives);
+                simplest(bound),
+                selection,
+                chosen.rateUnits().compareTo(trees.rateUnits()) >= 0 ? chosen : trees,
+                alternatives);
+    }
+
+    /** Returns the bound that counts the links of the ranks alone if it is as low, which is easier to follow. */
+    private PriceBound simplest(PriceBound bound) {
+        Network network = rows.network();
+        long[] ofRanks = new long[rows.count()];
+        for (int arc = 0; arc < network.arcs(); arc++) {
+            if (Math.min(network.from(arc), network.to(arc)) < network.ranks()) {
+                ofRanks[rows.ofArc(arc)] = 1;
+            }
+        }
+        PriceBound simple = new PriceBound(ofRanks, paths, anyTree);
+        return simple.bounds() && simple.units().equals(bound.units()) ? simple : bound;
     }
 
     /** The trees found that may be part of an optimal packing. */
