@@ -231,7 +231,7 @@ class BoundCommandTest {
             assertThat(CommandRun.of(command + " --machine " + topo).out())
                     .as(command)
                     .contains("# assumed: peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
-                            + " --peer-access no if they don't); rates over such links rest on that\n")
+                            + " --peer-access no if they don't); only rates over such links rest on that\n")
                     .doesNotContain("sockets;");
             assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
                             .out())
@@ -362,8 +362,8 @@ class BoundCommandTest {
             """);
         String options = " --pcie-gen 5 --nvlink-gbs 25 --peer-access yes --machine " + file;
         assertThat(CommandRun.of("bound" + options).out())
-                .contains(
-                        "# assumed: PCIe's speed between the NUMA nodes of a CPU; rates over such links rest on that\n")
+                .contains("# assumed: PCIe's speed between the NUMA nodes of a CPU; only rates over such links rest on"
+                        + " that\n")
                 .contains("# all_reduce: limited by the links of GPU0, GPU1 to the others: 96 GB/s\n");
         assertThat(CommandRun.of("bound --socket-gbs 30" + options).out())
                 .contains("# --socket-gbs changes nothing: no link of one-cpu.txt joins two CPUs\n");

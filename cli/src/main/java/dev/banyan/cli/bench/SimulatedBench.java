@@ -15,6 +15,7 @@ import dev.banyan.config.Config;
 import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.schedule.internal.algorithm.CollectiveRequest;
 import dev.banyan.schedule.internal.algorithm.Packings;
+import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Algorithms;
@@ -22,6 +23,7 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProgramSimulator;
@@ -60,6 +62,7 @@ final class SimulatedBench {
     private final ChosenMachine chosen;
     private final Profile profile;
     private final RangedCosts costs;
+    private final RangedCosts withoutSwitch;
 
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
@@ -87,9 +90,24 @@ final class SimulatedBench {
         this.chosen = chosen;
         this.profile = profile;
         costs = new RangedCosts(chosen.machine(), profile, execution);
+        withoutSwitch = new RangedCosts(
+                chosen.machine(),
+                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements"),
+                execution);
         this.reporter = reporter;
         this.trace = trace;
         this.verbose = verbose;
+    }
+
+    private SimulatedBench(SimulatedBench bench, RangedCosts costs) {
+        this.costs = costs;
+        withoutSwitch = costs;
+        chosen = bench.chosen;
+        profile = bench.profile;
+        reporter = bench.reporter;
+        trace = bench.trace;
+        verbose = bench.verbose;
+        reproducible = bench.reproducible;
     }
 
     /** Returns what executes calls. */
@@ -97,14 +115,26 @@ final class SimulatedBench {
         return costs.usual().platform();
     }
 
-    /** Predicts a sweep. */
+    /** Predicts a sweep: without the switch where it does not combine such elements, or the simulator knows no time. */
     long run(Sweep asked) {
+        Call call = asked.call();
+        boolean combines = DirectExchange.combinesInSwitch(call.type(), call.op())
+                && call.type().bytes() <= Integer.BYTES;
+        return !call.collective().reduces() || combines
+                ? predict(asked)
+                : new SimulatedBench(this, withoutSwitch).predict(asked);
+    }
+
+    private long predict(Sweep asked) {
         boolean sums = isReproducible(asked.call());
         Sweep sweep = asked;
         SimulatedNccl nccl = null;
         if (asked.hasNccl()) {
             Sweep others = asked.withoutNccl();
-            nccl = nccl(sums, !others.algorithms().isEmpty());
+            nccl = nccl(
+                    sums,
+                    asked.call().op() == ReduceOp.PROD,
+                    !others.algorithms().isEmpty());
             sweep = nccl == null ? others : asked;
         }
         NcclTable table = NcclTable.PREDICTED;
@@ -136,12 +166,11 @@ final class SimulatedBench {
         if (nccl != null) {
             boolean ranged = rows.stream()
                     .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
-            double fullGbs = nccl.mostGbs(asked.call().collective());
             reporter.lines(List.of(
                     "# " + nccl.remark(asked.call().collective())
                             + (ranged
                                     ? ". Its ranges come from these worst errors, and end at the "
-                                            + Numbers.gbs(fullGbs) + " of algbw that the links carry at most"
+                                            + nccl.fullRate(asked.call().collective())
                                     : ""),
                     JVM_ALONE));
         }
@@ -162,14 +191,19 @@ final class SimulatedBench {
     /**
      * Returns the model of NCCL, or null where there is none, which a line says.
      *
+     * @param sums whether sums are reproducible
+     * @param multiplies whether the operation is a product
      * @param hasOthers whether there are rows without it
      * @throws IllegalArgumentException if there is no model and no other row
      */
-    private @Nullable SimulatedNccl nccl(boolean sums, boolean hasOthers) {
+    private @Nullable SimulatedNccl nccl(boolean sums, boolean multiplies, boolean hasOthers) {
         try {
             if (sums) {
                 throw new IllegalArgumentException(
                         Algorithms.REPRODUCIBLE.name() + " asks for results that NCCL does not promise; set it to 0");
+            }
+            if (multiplies && chosen.network().switchesReduce()) {
+                throw new IllegalArgumentException("its model has the switch's sums, and no switch multiplies");
             }
             return SimulatedNccl.compared(chosen.machine(), profile);
         } catch (IllegalArgumentException e) {
@@ -258,9 +292,13 @@ final class SimulatedBench {
                 boolean reduces = rows.getFirst().call().collective().reduces();
                 lines.add("# the switch " + (reduces ? "adds up" : "copies")
                         + " for packing and star (compare: packing in the switch)");
+            } else if (costs == withoutSwitch && chosen.network().switchesReduce()) {
+                lines.add(
+                        "# predicted without the switch, which combines sums and means of float, sums of 16-bit floats,"
+                                + " and sums, minima and maxima of integers (those of 64 bits are not modelled)");
             }
-            lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate, and"
-                    + " sums to be of floats or 32-bit integers; NCCL's kernels for symmetric memory are not modelled");
+            lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate;"
+                    + " NCCL's kernels for symmetric memory are not modelled");
         }
         lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));
@@ -292,8 +330,9 @@ final class SimulatedBench {
         Limit own = Limit.of(network, collective, bound);
         List<Limit> limits = new ArrayList<>(List.of(own));
         limits.addAll(Limit.beyond(chosen, new int[0], network, collective, root, bound));
-        Limit reached =
-                Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
+        Limit reached = costs == withoutSwitch && !sweep.hasNccl()
+                ? own
+                : Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
         limits.remove(reached);
         limits.forEach(limit -> lines.add("# " + limit.sentence()));
@@ -311,7 +350,7 @@ final class SimulatedBench {
     /** Predicts the gradients of a model. NCCL's model predicts calls alone, so it has no row for calls in flight. */
     void run(Workload workload, List<AlgorithmConfig> asked) {
         List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);
-        SimulatedNccl nccl = Sweep.hasNccl(asked) ? nccl(reproducible, !algorithms.isEmpty()) : null;
+        SimulatedNccl nccl = Sweep.hasNccl(asked) ? nccl(reproducible, false, !algorithms.isEmpty()) : null;
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
@@ -355,7 +394,7 @@ final class SimulatedBench {
         if (nccl != null) {
             reporter.lines(List.of(
                     "# " + nccl.remark(Collective.ALL_REDUCE)
-                            + ". Its keys follow one after another, as its model knows no calls in flight",
+                            + ". Its calls follow one after another, as its model knows no calls in flight",
                     JVM_ALONE));
         }
         reporter.lines(List.of(

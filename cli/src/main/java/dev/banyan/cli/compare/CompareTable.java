@@ -29,7 +29,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                 "ratio\nto bound",
                 "predicted at\n1 GiB (GB/s)",
                 "depth",
-                "trees",
+                "trees\n(rings)",
                 "planning\n(ms)");
         for (Row row : comparison.rows()) {
             if (row.refusal() != null) {
@@ -79,7 +79,8 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         }
         lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of calls out of place at 1 GiB (banyan predict), with some assumed"
-            + " constants; what stores or copies fill of a link, and the rate of a kernel's block, keep it below algbw"
+            + " constants; predict has ranges, and says which differences are certain; what stores or copies fill of a"
+            + " link, and the rate of a kernel's block, keep it below algbw"
                 + (inSwitch.map(Row::predictedGBs).isPresent()
                         ? "; kernels let the switch add up for packing and star, so that the rows of their trees have"
                                 + " no prediction here"
@@ -95,9 +96,6 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         for (Row row : comparison.rows()) {
             if (row.remark() != null) {
                 lines.add(TerminalText.of(row.remark()));
-            } else if (row.refusal() == null && row.ratio() == null) {
-                lines.add(TerminalText.of(row.name()) + ": faster over links that the bound leaves out (PCIe beside"
-                        + " NVLink or xGMI, or host memory between devices without a path)");
             }
             ImportedSchedule.Origin origin = row.schedule();
             if (origin != null) {

@@ -184,6 +184,33 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(arguments + "dgx-a100").out()).doesNotContain("the switch");
     }
 
+    /** The switch cannot multiply, nor order floats. */
+    @ParameterizedTest
+    @CsvSource({"prod, float, false", "max, float, false", "avg, half, false", "avg, float, true", "min, int32, true"})
+    void theSwitchTakesPartInWhatItCombines(String op, String type, boolean takesPart) throws Exception {
+        String arguments = "predict -a packing,nccl -b 256M -e 256M -m dgx-h100";
+        double sum = us(arguments);
+        String other = arguments + " -o " + op + " -d " + type;
+        CommandRun run = CommandRun.of(other);
+        if (takesPart) {
+            assertThat(us(other)).isEqualTo(sum);
+            assertThat(run.out()).contains("the switch adds up").doesNotContain("without the switch");
+        } else {
+            assertThat(us(other)).isGreaterThan(1.4 * sum);
+            assertThat(run.out()).contains("# predicted without the switch").doesNotContain("the switch adds up");
+        }
+        assertThat(run.out().contains("there is no row of nccl: its model has the switch's sums"))
+                .isEqualTo(op.equals("prod"));
+    }
+
+    private static double us(String arguments) throws Exception {
+        return CommandRun.of(arguments + " --format json")
+                .rows()
+                .get(0)
+                .get("timeUs")
+                .asDouble();
+    }
+
     /** Both directions share the way, so that rings keep the bound's rate times {@code host.duplex}. */
     @Test
     void theWayThroughTheHostIsSharedByBothDirections() throws Exception {
@@ -335,7 +362,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine p3.8xlarge -a nccl --workload " + sizes)
                         .out())
                 .containsPattern("\n +nccl +1 +[0-9.]+ +[0-9.]+\n# nccl: simulated rings")
-                .contains(". Its keys follow one after another, as its model knows no calls in flight\n");
+                .contains(". Its calls follow one after another, as its model knows no calls in flight\n");
         CommandRun refused = CommandRun.of("predict --machine mi250x8 -a nccl --workload " + sizes);
         assertThat(refused.status()).isEqualTo(1);
         assertThat(refused.err()).contains("no published sweep of the class of profile");

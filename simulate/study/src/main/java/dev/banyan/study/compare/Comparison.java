@@ -106,7 +106,10 @@ public record Comparison(
                             trial.generationMs(),
                             null,
                             null,
-                            null);
+                            figures.leavesNetwork()
+                                    ? trial.name() + " goes over links that the bound leaves out (PCIe beside NVLink or"
+                                            + " xGMI, or host memory between devices without a path)"
+                                    : null);
         }
 
         static @Nullable Double ratio(BigFraction rate, BigFraction bound) {

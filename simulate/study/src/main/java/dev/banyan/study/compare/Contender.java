@@ -10,12 +10,16 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.trees.balanced.Exact;
+import dev.banyan.trees.network.Network;
+import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.packing.PackedTree;
 import dev.banyan.trees.packing.TreePacking;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * A way to carry an allreduce between the devices of a machine, without relays.
@@ -47,10 +51,18 @@ record Contender(AlgorithmConfig choice) {
         }
         Planner planner = Planner.ofNamed(chosen.machine(), settings);
         List<PackedTree> trees = planner.trees(choice, Collective.ALL_REDUCE, -1);
-        return () -> new WayFigures(
-                AlgorithmLoads.of(planner, choice, chosen.allLinks()).rateGbs(),
-                trees.stream().mapToInt(PackedTree::depth).max().orElseThrow(),
-                number(trees.size(), chosen.machine().size()));
+        return () -> {
+            Network all = chosen.allLinks();
+            LinkLoads loads = AlgorithmLoads.of(planner, choice, all);
+            boolean usesOthers = IntStream.range(0, all.arcs())
+                    .anyMatch(arc ->
+                            !all.kind(arc).isNvLinkClass() && !loads.load(arc).equals(BigFraction.ZERO));
+            return new WayFigures(
+                    loads.rateGbs(),
+                    trees.stream().mapToInt(PackedTree::depth).max().orElseThrow(),
+                    number(trees.size(), chosen.machine().size()),
+                    usesOthers && chosen.network().takesFastLinksAlone());
+        };
     }
 
     /** Returns the number of trees or rings: a ring has a tree that ends at each device, one-shot a tree for each. */

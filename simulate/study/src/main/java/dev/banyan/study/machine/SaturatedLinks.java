@@ -7,6 +7,7 @@ import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -63,6 +64,10 @@ public final class SaturatedLinks {
                 uplinks.computeIfAbsent(low, upper -> new TreeSet<>()).add(high);
             }
         }
+        if (!product(prices, network).isEmpty()) {
+            // They are among the links of the ranks.
+            pairs.clear();
+        }
         List<String> phrases = new ArrayList<>();
         uplinks.forEach((upper, lower) -> phrases.add(uplinks(network, upper, lower)));
         if (!pairs.isEmpty()) {
@@ -82,26 +87,35 @@ public final class SaturatedLinks {
     static String product(Certificate.Prices prices, Network network) {
         double[] out = new double[network.ranks()];
         double[] in = new double[network.ranks()];
-        for (int arc : prices.prices().keySet()) {
+        Set<BigFraction> each = new HashSet<>();
+        for (Map.Entry<Integer, BigFraction> priced : prices.prices().entrySet()) {
+            int arc = priced.getKey();
             int from = hub(network, network.from(arc));
             int to = hub(network, network.to(arc));
             int low = Math.min(from, to);
             int high = Math.max(from, to);
             int owner = owner(network, low, high);
+            if (high < network.ranks()) {
+                out[from] += network.gbs(arc);
+                in[to] += network.gbs(arc);
+                // Its data leave one rank and enter another at once.
+                each.add(priced.getValue().divide(2));
+                continue;
+            }
             if (owner < 0 || network.kind(arc) == Link.Kind.SOCKET) {
                 return "";
             }
             boolean leaves = from == (owner == low ? low : high);
             (leaves ? out : in)[owner] += network.gbs(arc);
+            each.add(priced.getValue());
         }
         double gbs = out[0];
-        Set<BigFraction> price = new HashSet<>(prices.prices().values());
-        if (price.size() != 1
+        if (each.size() != 1
                 || DoubleStream.concat(DoubleStream.of(out), DoubleStream.of(in))
-                        .anyMatch(each -> each != gbs)) {
+                        .anyMatch(way -> way != gbs)) {
             return "";
         }
-        BigFraction share = price.iterator().next().multiply(2 * network.ranks());
+        BigFraction share = each.iterator().next().multiply(2 * network.ranks());
         return share.equals(BigFraction.ONE)
                 ? ""
                 : "each GPU has " + Numbers.gbs(gbs) + " each way and must send and receive "

@@ -10,6 +10,7 @@ import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
@@ -141,9 +142,10 @@ public final class SimulatedNccl {
         return goesAroundRings() ? rings.rings().rateGbs().doubleValue() : rings.switchRateGbs();
     }
 
-    /** Returns the algbw in GB/s that the links carry at most. */
-    public double mostGbs(Collective collective) {
-        return GIB / rings.leastUs(collective, GIB) / 1e3;
+    /** Returns the algbw that no range exceeds, in words. */
+    public String fullRate(Collective collective) {
+        return Numbers.gbs(GIB / rings.leastUs(collective, GIB) / 1e3) + " of algbw "
+                + (goesAroundRings(collective) ? "that copies reach over these links" : "at which the links are full");
     }
 
     /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */

@@ -31,7 +31,7 @@ public final class AssumptionText {
                 ? "add the output of lscpu to the file, or "
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
-                + "; rates over such links rest on that"
+                + "; only rates over such links rest on that"
                 + (options.isEmpty() ? "" : " (" + cpu + "state what you know by " + options + ")"));
     }
 }

@@ -129,14 +129,17 @@ public final class HubPacking {
                 alternatives);
     }
 
-    /** Returns the bound that counts the links of the ranks alone if it is as low, which is easier to follow. */
+    /**
+     * Returns the bound that counts the links of the ranks alone if it is as low, which is easier to follow. A link
+     * between two ranks counts for both.
+     */
     private PriceBound simplest(PriceBound bound) {
         Network network = rows.network();
         long[] ofRanks = new long[rows.count()];
         for (int arc = 0; arc < network.arcs(); arc++) {
-            if (Math.min(network.from(arc), network.to(arc)) < network.ranks()) {
-                ofRanks[rows.ofArc(arc)] = 1;
-            }
+            int ends = network.from(arc) < network.ranks() ? 1 : 0;
+            ends += network.to(arc) < network.ranks() ? 1 : 0;
+            ofRanks[rows.ofArc(arc)] = ends;
         }
         PriceBound simple = new PriceBound(ofRanks, paths, anyTree);
         return simple.bounds() && simple.units().equals(bound.units()) ? simple : bound;

@@ -3,6 +3,8 @@ package dev.banyan.cuda.internal.symmetric;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.ElementCode;
 import dev.banyan.cuda.internal.ptx.PtxText;
+import dev.banyan.schedule.internal.program.DirectExchange;
+import dev.banyan.schedule.type.DataType;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -59,7 +61,7 @@ final class ExchangeLoops {
         String kind = loops.multicasts();
         for (int k = 1; k <= ExchangeTable.Share.MULTICAST; k++) {
             boolean combines = (k & ExchangeTable.Share.COMBINED) != 0;
-            if (combines && !MulticastLoops.combines(kernel.op(), element, false)) {
+            if (combines && !DirectExchange.combinesInSwitch(DataType.valueOf(element.name()), kernel.op())) {
                 continue;
             }
             boolean toAll = (k & ExchangeTable.Share.TO_ALL) != 0;

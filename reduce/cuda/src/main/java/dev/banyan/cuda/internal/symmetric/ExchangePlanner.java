@@ -106,7 +106,7 @@ public final class ExchangePlanner {
                 mean ? ranks.size() : 1,
                 type.bytes(),
                 hasSwitch,
-                hasSwitch && MulticastLoops.combines(combining, element, mean));
+                hasSwitch && DirectExchange.combinesInSwitch(type, op));
         boolean usesSwitch = work.usesSwitch();
         Kernel kernel = new ExchangeKernel(combining, element, usesSwitch);
         List<LaunchPlan> plans = new ArrayList<>();

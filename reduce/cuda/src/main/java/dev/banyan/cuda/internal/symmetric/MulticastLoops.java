@@ -24,20 +24,6 @@ final class MulticastLoops {
         this.code = code;
     }
 
-    /**
-     * Returns whether the switch combines elements as kernels do, but for the order of sums of floats.
-     *
-     * @param mean whether the result is divided; a sum of 16 bits could be too large
-     */
-    static boolean combines(ReduceOp op, Element element, boolean mean) {
-        return switch (element) {
-            case F32 -> op == ReduceOp.SUM;
-            case F16, BF16 -> op == ReduceOp.SUM && !mean;
-            case I32, I64 -> op == ReduceOp.SUM || op == ReduceOp.MIN || op == ReduceOp.MAX;
-            case F64, I8, U8, I128 -> false;
-        };
-    }
-
     /** Loads what the switch combines; returns the registers, divided where the result is a mean. */
     List<String> combine(String guard, String address, int offset) {
         List<String> words = code.words();

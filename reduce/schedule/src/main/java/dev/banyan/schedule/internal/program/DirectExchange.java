@@ -6,6 +6,8 @@ import dev.banyan.schedule.Schedule;
 import dev.banyan.schedule.ScheduleVerifier;
 import dev.banyan.schedule.Space;
 import dev.banyan.schedule.Step;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -26,6 +28,19 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
 
     /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
     public static final int MOST_RANKS_IN_A_SWITCH = 15;
+
+    /**
+     * Returns whether a switch combines elements as kernels do, but for the order of sums of floats. It has no sums of
+     * 16 bits for means, as these sums could be too large.
+     */
+    public static boolean combinesInSwitch(DataType type, ReduceOp op) {
+        return switch (type) {
+            case F32 -> op == ReduceOp.SUM || op == ReduceOp.AVG;
+            case F16, BF16 -> op == ReduceOp.SUM;
+            case I32, I64 -> op == ReduceOp.SUM || op == ReduceOp.MIN || op == ReduceOp.MAX;
+            case F64, I8, U8 -> false;
+        };
+    }
 
     /**
      * Elements that a rank combines.
