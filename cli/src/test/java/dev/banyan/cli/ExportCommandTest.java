@@ -156,6 +156,32 @@ class ExportCommandTest {
                 .contains("banyan-p3-16xlarge-single-tree-all_reduce", "banyan-p3-16xlarge-packing-all_reduce");
     }
 
+    @Test
+    void plansNeedPeerAccess() throws IOException {
+        Path plans = folder.resolve("refused");
+        CommandRun run = CommandRun.of("export --for mscclpp -m rtx4090x8 --folder " + plans);
+        assertThat(run.status()).isNotZero();
+        assertThat(run.err())
+                .matches("banyan: MSCCL\\+\\+ needs peer access, and GPU\\d and GPU\\d have none; let NCCL carry the"
+                        + " calls, which goes through the host's memory, or name other GPUs by --devices\n");
+        assertThat(plans).doesNotExist();
+        // Each of the pairs without NVLink is refused, and no tree needs one.
+        Path links = Files.writeString(folder.resolve("pairs.txt"), """
+            \tGPU0\tGPU1\tGPU2
+            GPU0\t X \tNV2\tSYS
+            GPU1\tNV2\t X \tNV2
+            GPU2\tSYS\tNV2\t X
+             \tGPU0\tGPU1\tGPU2
+             GPU0\tX\tOK\tTNS
+             GPU1\tOK\tX\tOK
+             GPU2\tTNS\tOK\tX
+            """);
+        assertThat(CommandRun.of("export --for mscclpp -a packing -m " + links).status())
+                .isZero();
+        assertThat(CommandRun.of("export --for mscclpp -a ring -m " + links).err())
+                .contains("GPU0 and GPU2 have none");
+    }
+
     /** Behind an NVSwitch the packed trees are stars, and a single balanced tree would only take longer. */
     @Test
     void theFastestPlanTakesSmallCallsWhereItIsLessDeep() throws IOException {

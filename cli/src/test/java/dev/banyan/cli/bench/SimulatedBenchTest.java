@@ -2,6 +2,7 @@ package dev.banyan.cli.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.api.Assertions.withinPercentage;
 import static org.assertj.core.data.Percentage.withPercentage;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -182,6 +183,34 @@ class SimulatedBenchTest {
         String arguments = "predict -a packing -b 1M -e 1M --collective " + collective + " -m ";
         assertThat(CommandRun.of(arguments + "dgx-h100").out()).contains(line);
         assertThat(CommandRun.of(arguments + "dgx-a100").out()).doesNotContain("the switch");
+    }
+
+    /** NCCL's rings leave bridged pairs through the host, whose directions hinder each other, as Banyan's rings do. */
+    @Test
+    void ncclGoesThroughTheHostBetweenBridgedPairs(@TempDir Path folder) throws Exception {
+        String links = """
+            GPU0 GPU1 GPU2 GPU3
+            GPU0 X NV4 PHB PHB
+            GPU1 NV4 X PHB PHB
+            GPU2 PHB PHB X NV4
+            GPU3 PHB PHB NV4 X
+            """;
+        String access = """
+            GPU0 GPU1 GPU2 GPU3
+            GPU0 X OK CNS CNS
+            GPU1 OK X CNS CNS
+            GPU2 CNS CNS X OK
+            GPU3 CNS CNS OK X
+            """;
+        String granted = "predict -b 1G -e 1G --machine " + Files.writeString(folder.resolve("granted.txt"), links);
+        String refused =
+                "predict -b 1G -e 1G --machine " + Files.writeString(folder.resolve("refused.txt"), links + access);
+        assertThat(us(refused + " -a nccl"))
+                .isGreaterThan(1.4 * us(granted + " -a nccl"))
+                .isCloseTo(us(refused + " -a ring"), withinPercentage(1));
+        assertThat(CommandRun.of(refused + " -a nccl").out())
+                .contains("here NCCL goes over NVLinks and through the host's memory, as it did in none of the sweeps")
+                .doesNotContain("NCCL_P2P_LEVEL");
     }
 
     /** The switch cannot multiply, nor order floats. */

@@ -51,7 +51,8 @@ public final class NcclRings {
 
     private final RingSet rings;
     private final Profile profile;
-    private final Transport transport;
+    /** True if some hop of the rings goes through the host's memory. */
+    private final boolean throughHost;
     /** The time of each byte of a call in us, where links carry all that copies do. */
     private final Map<Collective, Double> usPerByte = new EnumMap<>(Collective.class);
 
@@ -69,11 +70,12 @@ public final class NcclRings {
 
     private NcclRings(Machine machine, Profile profile, Transport transport) {
         this.profile = profile;
-        this.transport = transport;
         Machine links = transport == Transport.HOST ? throughHost(machine) : machine;
         int[] all = IntStream.range(0, links.size()).toArray();
         rings = RingSet.of(links, all)
                 .orElseThrow(() -> new IllegalArgumentException("no ring joins the devices of " + machine.name()));
+        throughHost = transport == Transport.HOST
+                || rings.rings().stream().anyMatch(ring -> RefusedPairs.inRing(machine, ring.order()));
         if (transport == Transport.HOST && !passesSockets(rings.network())) {
             throw new IllegalArgumentException(machine.name()
                     + " describes no path from each device to the host's memory; describe its PCIe switches and CPU"
@@ -103,6 +105,11 @@ public final class NcclRings {
     public static NcclRings of(Machine machine, Profile profile, Transport transport) {
         Objects.requireNonNull(profile, "profile");
         return new NcclRings(machine, profile, Objects.requireNonNull(transport, "transport"));
+    }
+
+    /** Returns whether data of some hops go through the host's memory. */
+    public boolean goThroughHost() {
+        return throughHost;
     }
 
     /** Returns a machine as devices without peer access see it. */
@@ -213,7 +220,7 @@ public final class NcclRings {
         int n = rings.network().ranks();
         int hops = collective.hasRoot() ? 1 : (n - 1) * (collective == Collective.ALL_REDUCE ? 2 : 1);
         // A chain of two devices sends one way alone.
-        boolean isStaged = transport == Transport.HOST && !(collective.hasRoot() && n == 2);
+        boolean isStaged = throughHost && !(collective.hasRoot() && n == 2);
         double fraction = profile.get(protocol.fraction()) * (isStaged ? profile.get(Constant.HOST_DUPLEX) : 1);
         double dataUs = bytes * Objects.requireNonNull(usPerByte.get(collective)) / fraction;
         return profile.get(protocol.baseUs())

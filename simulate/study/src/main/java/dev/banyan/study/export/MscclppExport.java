@@ -14,6 +14,9 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.Tree;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import dev.banyan.trees.packing.PackedTree;
@@ -39,7 +42,7 @@ public record MscclppExport(
      * Makes and proves a plan.
      *
      * @param root the root of a broadcast, else -1
-     * @throws IllegalArgumentException if the executor's limits exclude it
+     * @throws IllegalArgumentException if the executor's limits exclude it, or devices lack peer access for it
      */
     public static MscclppExport of(
             ChosenMachine chosen, AlgorithmConfig choice, Collective collective, int root, boolean inPlace) {
@@ -57,6 +60,7 @@ public record MscclppExport(
             network = chosen.allLinks();
             links = List.of();
         }
+        requirePeerAccess(chosen.machine(), trees);
         ChunkedTrees rounded = ChunkedTrees.of(collective, trees, network, links);
         String name = "banyan-"
                 + chosen.machine()
@@ -81,6 +85,22 @@ public record MscclppExport(
                 ChunkedTrees.rate(collective, trees, network, links),
                 rounded.rate(network, links),
                 rounded.chunks());
+    }
+
+    private static void requirePeerAccess(Machine machine, List<PackedTree> trees) {
+        for (PackedTree tree : trees) {
+            for (Tree way : List.of(tree.up(), tree.down())) {
+                for (int[] edge : way.edges()) {
+                    if (NoPeerAccess.between(machine, edge[0], edge[1])) {
+                        throw new IllegalArgumentException("MSCCL++ needs peer access, and "
+                                + machine.devices().get(edge[0]).name() + " and "
+                                + machine.devices().get(edge[1]).name()
+                                + " have none; let NCCL carry the calls, which goes through the host's memory, or name"
+                                + " other GPUs by --devices");
+                    }
+                }
+            }
+        }
     }
 
     /** Returns the plan's file. */

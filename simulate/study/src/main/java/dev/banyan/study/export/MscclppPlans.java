@@ -30,24 +30,34 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
      * Makes and proves the plans.
      *
      * @param root the root of a broadcast, else -1
+     * @throws IllegalArgumentException if no algorithm has a plan
      */
     public static MscclppPlans of(
             ChosenMachine chosen, Variants variants, Collective collective, int root, boolean inPlace) {
-        MscclppExport small =
-                MscclppExport.of(chosen, variants.of(AlgorithmChoice.SINGLE_TREE), collective, root, inPlace);
         List<String> leftOut = new ArrayList<>();
-        MscclppExport best = null;
-        for (AlgorithmChoice candidate :
-                List.of(AlgorithmChoice.PACKING, AlgorithmChoice.MULTI_TREE, AlgorithmChoice.RING)) {
+        MscclppExport small = null;
+        MscclppExport large = null;
+        IllegalArgumentException first = null;
+        for (AlgorithmChoice candidate : List.of(
+                AlgorithmChoice.SINGLE_TREE,
+                AlgorithmChoice.PACKING,
+                AlgorithmChoice.MULTI_TREE,
+                AlgorithmChoice.RING)) {
             try {
                 MscclppExport plan = MscclppExport.of(chosen, variants.of(candidate), collective, root, inPlace);
-                best = best == null || isFaster(plan, best) ? plan : best;
+                if (candidate == AlgorithmChoice.SINGLE_TREE) {
+                    small = plan;
+                }
+                large = large == null || isFaster(plan, large) ? plan : large;
             } catch (IllegalArgumentException e) {
+                first = first == null ? e : first;
                 leftOut.add(candidate.label() + " is left out: " + e.getMessage());
             }
         }
-        MscclppExport large = Objects.requireNonNull(best, "A ring always fits the executor's limits.");
-        if (large.depth() < small.depth() && !isFaster(small, large)) {
+        if (large == null) {
+            throw Objects.requireNonNull(first);
+        }
+        if (small == null || (large.depth() < small.depth() && !isFaster(small, large))) {
             return new MscclppPlans(List.of(large), List.of(0L), leftOut);
         }
         return isFaster(large, small)

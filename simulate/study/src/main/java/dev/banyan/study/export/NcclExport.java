@@ -9,7 +9,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
@@ -208,9 +208,6 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     /** Returns whether neighbours in a ring have no peer access. */
     private boolean isThroughHost() {
-        return channels.orders().stream()
-                .anyMatch(order -> IntStream.range(0, order.size())
-                        .anyMatch(at ->
-                                NoPeerAccess.between(machine, order.get(at), order.get((at + 1) % order.size()))));
+        return channels.orders().stream().anyMatch(order -> RefusedPairs.inRing(machine, order));
     }
 }

@@ -47,7 +47,7 @@ public final class SaturatedLinks {
             } else if (Math.max(owner, ownerOfOther) >= 0) {
                 int near = owner >= 0 ? high : low;
                 int behind = Math.max(owner, ownerOfOther);
-                if (network.gbs(arc) < network.gbs(network.arc(behind, near))) {
+                if (network.gbs(arc) < network.gbs(network.arc(near, behind))) {
                     bridges.add(bridge(network, near, low + high - near, behind));
                 } else {
                     ranks.add(behind);

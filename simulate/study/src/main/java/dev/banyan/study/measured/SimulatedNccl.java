@@ -160,9 +160,13 @@ public final class SimulatedNccl {
     /** Returns how its times of a collective come about and how far they can be trusted, in words. */
     public String remark(Collective collective) {
         boolean mayFindOthers =
-                transport == Transport.PEER && NcclSearch.matters(rings.rings().network());
+                !rings.goThroughHost() && NcclSearch.matters(rings.rings().network());
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
-                ? "here NCCL goes peer to peer over PCIe, as it did in none of the sweeps"
+                ? "here NCCL goes "
+                        + (rings.goThroughHost()
+                                ? "over NVLinks and through the host's memory"
+                                : "peer to peer over PCIe")
+                        + ", as it did in none of the sweeps"
                 : whyNoRange;
         return (mayFindOthers
                         ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"

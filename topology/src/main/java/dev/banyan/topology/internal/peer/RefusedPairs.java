@@ -2,6 +2,7 @@ package dev.banyan.topology.internal.peer;
 
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
+import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -81,5 +82,11 @@ public final class RefusedPairs {
                 .filter(each -> each.kind().isNvLinkClass() && Math.max(each.a(), each.b()) == other)
                 .mapToInt(each -> Math.min(each.a(), each.b()))
                 .anyMatch(peer -> peer != device && !contains(device, peer));
+    }
+
+    /** Returns whether some neighbours in a ring of a machine's devices have no peer access. */
+    public static boolean inRing(Machine machine, List<Integer> order) {
+        return IntStream.range(0, order.size())
+                .anyMatch(hop -> NoPeerAccess.between(machine, order.get(hop), order.get((hop + 1) % order.size())));
     }
 }
