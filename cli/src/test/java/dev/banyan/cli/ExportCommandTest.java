@@ -21,7 +21,7 @@ class ExportCommandTest {
                 .contains(
                         "6 channels of 25 GB/s around 4 rings between 8 GPUs",
                         "150 GB/s busbw",
-                        "export NCCL_GRAPH_FILE=" + file);
+                        "# to try it all the same: export NCCL_GRAPH_FILE=" + file);
         CommandRun read = CommandRun.of("compare -m p3.16xlarge --schedule " + file);
         assertThat(read.out()).containsPattern("nccl file +85.714 +1.000 +- +7 +6");
         CommandRun other = CommandRun.of("compare -m p3.16xlarge --devices 0-3 --schedule " + file);

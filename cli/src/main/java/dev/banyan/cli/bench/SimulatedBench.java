@@ -26,7 +26,6 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
-import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
@@ -157,7 +156,7 @@ final class SimulatedBench {
         }
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
-            reporter.lines(executors(ours));
+            reporter.lines(new ExecutorNotes(chosen, profile, costs, costs == withoutSwitch).lines(ours, verbose));
             OtherGpus.remark(chosen.machine()).ifPresent(remark -> reporter.lines(List.of("# " + remark)));
         }
         if (sums) {
@@ -267,51 +266,6 @@ final class SimulatedBench {
 
     private Predictions predictions(AlgorithmConfig algorithm) {
         return Predictions.of(chosen.machine(), algorithm, costs.usual());
-    }
-
-    /** Returns the executors of the calls and their assumed constants. */
-    private List<String> executors(List<Row> rows) {
-        long programs =
-                rows.stream().filter(row -> row.outOfPlace().range() != null).count();
-        if (programs == 0) {
-            return List.of(
-                    "# predicted for CUDA graphs of copies and kernels, chunk by chunk, without a range",
-                    "# (between GPUs with peer access and a CPU between them a kernel of each GPU runs instead, unless"
-                            + " BANYAN_CUDA_EXECUTOR=graph; its stores were never measured there, so that it is not"
-                            + " predicted)");
-        }
-        List<String> lines = new ArrayList<>();
-        lines.add("# executed by one kernel on each GPU"
-                + (programs < rows.size() ? ", rows without a range by a graph of copies and kernels" : "")
-                + "; times include " + Numbers.plain(costs.launchUs()) + " us ("
-                + Numbers.plain(costs.launchRange().leastUs()) + " to "
-                + Numbers.plain(costs.launchRange().mostUs()) + ") until all kernels have begun");
-        ProgramSimulator kernels = costs.usual().programSimulator(List.of());
-        if (kernels.takesExchanges()) {
-            if (kernels.takesSwitch()) {
-                boolean reduces = rows.getFirst().call().collective().reduces();
-                lines.add("# the switch " + (reduces ? "adds up" : "copies")
-                        + " for packing and star (compare: packing in the switch)");
-            } else if (costs == withoutSwitch && chosen.network().switchesReduce()) {
-                lines.add(
-                        "# predicted without the switch, which combines sums and means of float, sums of 16-bit floats,"
-                                + " and sums, minima and maxima of integers (those of 64 bits are not modelled)");
-            }
-            lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate;"
-                    + " NCCL's kernels for symmetric memory are not modelled");
-        }
-        lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
-                + (verbose ? ":" : "; -v prints them"));
-        if (!verbose) {
-            return lines;
-        }
-        profile.constants().forEach((constant, value) -> {
-            if (value.isRange()) {
-                lines.add("#   " + constant.key() + " " + Numbers.plain(value.value()) + ", from "
-                        + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high()) + ": " + value.source());
-            }
-        });
-        return lines;
     }
 
     private List<String> conclusions(Sweep sweep, List<Row> rows) {

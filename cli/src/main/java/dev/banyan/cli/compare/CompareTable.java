@@ -112,7 +112,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         }
         lines.add(
                 "times by size, with ranges where known: banyan predict -a auto,nccl; files for NCCL, RCCL or MSCCL++,"
-                        + " and what they gain: banyan export");
+                        + " and what they gain, if anything: banyan export");
         return lines;
     }
 

@@ -211,6 +211,15 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(refused + " -a nccl").out())
                 .contains("here NCCL goes over NVLinks and through the host's memory, as it did in none of the sweeps")
                 .doesNotContain("NCCL_P2P_LEVEL");
+        String kernels = "# (between GPUs with peer access and a CPU between them a kernel";
+        assertThat(CommandRun.of(granted + " -a ring").out()).contains(kernels);
+        assertThat(CommandRun.of(refused + " -a ring").out()).doesNotContain(kernels);
+        // The trees of the file leave the pairs over different GPUs, as the packed ones do.
+        assertThat(CommandRun.of("export --for nccl -m " + folder.resolve("refused.txt"))
+                        .err())
+                .contains(
+                        "chains inside a machine: by the links 24 GB/s algbw",
+                        "no gain of these rings is to be expected");
     }
 
     /** The switch cannot multiply, nor order floats. */
@@ -250,7 +259,7 @@ class SimulatedBenchTest {
                 .contains("\n"
                         + "# No peer access between any two devices: copies between them go through the host,"
                         + " where each direction kept 50% to 86% of its rate while both were busy (six published"
-                        + " machines)\n");
+                        + " machines); predicted times have that, bounds and rates by the links don't\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

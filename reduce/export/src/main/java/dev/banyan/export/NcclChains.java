@@ -5,15 +5,16 @@ import dev.banyan.topology.Routes;
 import dev.banyan.trees.Tree;
 import dev.banyan.trees.packing.LinkLoads;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * Rings cut open at their narrowest hops, which NCCL calls trees inside a machine. An allreduce goes up each chain and
- * down again, and so crosses a narrow link once each way where a ring crosses it twice.
+ * down again, and so crosses a narrow link once each way where a ring crosses it twice. Of several narrowest hops each
+ * ring in turn is cut at the one that leaves the highest rate.
  *
  * @param orders ranks of each channel's chain, the root first
  * @param algbw algbw of an allreduce in equal shares over the chains, in GB/s, latencies apart
@@ -33,8 +34,26 @@ public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
      */
     public static NcclChains of(Machine machine, RingChannels channels) {
         Routes routes = Routes.of(machine);
-        List<List<Integer>> chains =
-                channels.orders().stream().map(ring -> opened(ring, routes)).toList();
+        List<List<Integer>> chains = new ArrayList<>();
+        for (List<Integer> ring : channels.orders()) {
+            List<List<Integer>> best = chains;
+            for (List<Integer> chain : opened(ring, routes)) {
+                List<List<Integer>> longer = new ArrayList<>(chains);
+                longer.add(chain);
+                if (best == chains || isFaster(longer, best, channels)) {
+                    best = longer;
+                }
+            }
+            chains = best;
+        }
+        return new NcclChains(chains, algbw(chains, channels));
+    }
+
+    private static boolean isFaster(List<List<Integer>> chains, List<List<Integer>> others, RingChannels channels) {
+        return algbw(chains, channels).compareTo(algbw(others, channels)) > 0;
+    }
+
+    private static BigFraction algbw(List<List<Integer>> chains, RingChannels channels) {
         LinkLoads loads = new LinkLoads(channels.network());
         BigFraction share = BigFraction.of(1, chains.size());
         for (List<Integer> chain : chains) {
@@ -46,19 +65,26 @@ public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
             loads.addUp(share, tree);
             loads.addDown(share, tree);
         }
-        return new NcclChains(chains, loads.rateGbs());
+        return loads.rateGbs();
     }
 
-    private static List<Integer> opened(List<Integer> ring, Routes routes) {
+    /** Returns the chains that a ring becomes at any of its narrowest hops. */
+    private static List<List<Integer>> opened(List<Integer> ring, Routes routes) {
         int n = ring.size();
-        int cut = IntStream.range(0, n)
-                .boxed()
-                .min(Comparator.comparingDouble((Integer at) ->
-                        routes.between(ring.get(at), ring.get((at + 1) % n)).gbs()))
-                .orElseThrow();
-        List<Integer> chain = new ArrayList<>(ring);
-        Collections.rotate(chain, -(cut + 1));
-        return chain;
+        double[] gbs = IntStream.range(0, n)
+                .mapToDouble(at ->
+                        routes.between(ring.get(at), ring.get((at + 1) % n)).gbs())
+                .toArray();
+        double narrowest = Arrays.stream(gbs).min().orElseThrow();
+        List<List<Integer>> chains = new ArrayList<>();
+        for (int cut = 0; cut < n; cut++) {
+            if (gbs[cut] == narrowest) {
+                List<Integer> chain = new ArrayList<>(ring);
+                Collections.rotate(chain, -(cut + 1));
+                chains.add(chain);
+            }
+        }
+        return chains;
     }
 
     /** Returns whether NCCL's tuner, given these speeds, takes the chains for large allreduces, and not the rings. */

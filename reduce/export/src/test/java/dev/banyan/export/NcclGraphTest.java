@@ -90,6 +90,21 @@ class NcclGraphTest {
         assertThat(NcclSearch.of(machine, 10).orElseThrow().oneChannelGbs()).isCloseTo(10, within(1e-9));
     }
 
+    /** Two chains leave bridged pairs over different devices, so that all four PCIe links are in use. */
+    @Test
+    void chainsAreCutWhereTheyDisturbEachOtherLeast() {
+        Machine machine = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(4, 25, 0, "")).parse("topo.txt", """
+            GPU0 GPU1 GPU2 GPU3
+            GPU0 X NV4 PHB PHB
+            GPU1 NV4 X PHB PHB
+            GPU2 PHB PHB X NV4
+            GPU3 PHB PHB NV4 X
+            """);
+        RingChannels channels = channels(machine);
+        assertThat(channels.algbw().doubleValue()).isCloseTo(32, within(1e-9));
+        assertThat(NcclChains.of(machine, channels).algbw().doubleValue()).isEqualTo(48);
+    }
+
     private static RingChannels channels(Machine machine) {
         RingSet rings = RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
                 .orElseThrow();

@@ -63,7 +63,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         use.add("export NCCL_GRAPH_FILE=" + path);
         List<String> remarks = new ArrayList<>(rates());
         boolean isThroughHost = isThroughHost();
-        remarks.addAll(isThroughHost ? List.of(throughHost()) : gain(chains, assumed));
+        remarks.addAll(isThroughHost ? throughHost(chains) : gain(chains, assumed));
         if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -73,7 +73,15 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         + " change");
         remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints \""
                 + channels.orders().size() + " channels loaded from XML graph\"");
-        return new ExportedText(graph.xml(), use, remarks);
+        boolean mayGain = chains.areTakenBefore(channels) || NcclSearch.matters(channels.network());
+        return new ExportedText(
+                graph.xml(),
+                mayGain
+                        ? use
+                        : use.stream()
+                                .map(line -> "# to try it all the same: " + line)
+                                .toList(),
+                remarks);
     }
 
     /** The variables of RCCL. */
@@ -96,12 +104,26 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return new ExportedText(variable + trees, List.of(), remarks);
     }
 
-    private String throughHost() {
-        return "Copies between GPUs without peer access go through the host's memory: "
+    private List<String> throughHost(NcclChains chains) {
+        List<String> remarks = new ArrayList<>();
+        boolean takesChains = chains.areTakenBefore(channels);
+        if (takesChains) {
+            remarks.add(trees(chains));
+        }
+        remarks.add("Copies between GPUs without peer access go through the host's memory: "
                 + (NcclSearch.matters(channels.network())
                         ? "no gain of these rings is known"
-                        : "no gain of this file is to be expected, as NCCL's own search probably finds rings as fast"
-                                + " within a CPU socket");
+                        : "no gain of " + (takesChains ? "these rings" : "this file")
+                                + " is to be expected, as NCCL's own search probably finds rings as fast within a CPU"
+                                + " socket"));
+        return remarks;
+    }
+
+    private static String trees(NcclChains chains) {
+        return "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
+                + " machine: by the links " + Numbers.gbs(chains.algbw())
+                + " algbw. Try NCCL_ALGO=Tree without the file first, which may be as fast: NCCL's own tuner counts"
+                + " trees no faster than rings, and takes rings";
     }
 
     private List<String> rates() {
@@ -127,11 +149,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         List<String> remarks = new ArrayList<>();
         boolean takesChains = chains.areTakenBefore(channels);
         if (takesChains) {
-            remarks.add(
-                    "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
-                            + " machine: by the links " + Numbers.gbs(chains.algbw())
-                            + " algbw. Try NCCL_ALGO=Tree without the file first, which may be as fast: NCCL's own"
-                            + " tuner counts trees no faster than rings, and takes rings");
+            remarks.add(trees(chains));
         }
         double algbw = (takesChains ? chains.algbw() : channels.algbw()).doubleValue();
         if (!NcclSearch.matters(channels.network())) {

@@ -74,7 +74,8 @@ public final class SaturatedLinks {
             phrases.add((pairs.size() == 1 ? "the link " : "the links ") + few(pairs));
         }
         if (!ranks.isEmpty()) {
-            phrases.add(links(network, ranks, hubsOfRanks) + (haveOthers(network, ranks) ? " to the others" : ""));
+            phrases.add(links(network, ranks, hubsOfRanks)
+                    + (hubsOfRanks.size() > 1 && haveOthers(network, ranks) ? " to the others" : ""));
         }
         phrases.addAll(bridges);
         return String.join(" and ", phrases);
