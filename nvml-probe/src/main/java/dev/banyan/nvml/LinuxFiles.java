@@ -32,7 +32,7 @@ record LinuxFiles(Path root) {
                 .orElse(OptionalInt.empty());
     }
 
-    /** Returns the model of the CPUs. */
+    /** Returns the CPUs. */
     CpuModel cpu() {
         return read("proc/cpuinfo")
                 .map(text -> CpuModel.in(text.lines().toList()))

@@ -40,6 +40,7 @@ final class MachineAssembly {
     Machine build() {
         PcieHierarchy pcie =
                 PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), cpu, () -> speeds.socketGbs(cpu.socketGbs()));
+        pcie.assumed().ifPresent(speeds::assume);
         List<Hub> hubs = new ArrayList<>(pcie.hubs());
         LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);
         nvLinks.addSwitches(hubs);

@@ -385,8 +385,8 @@ function panel() {
           html(
             "p",
             { class: "note", id: "in-switch" },
-            "The last row is with sums in the switch, and its part is that of the limit with these. All times of packing " +
-              "and star below are with them, too, for buffers of Communicator.allocate.",
+            "The last row is with sums in the switch; its percentage is of the bound with such sums. The times of packing " +
+              "and star below include them, too, for buffers of Communicator.allocate.",
           ),
         ]
       : []),

@@ -1,7 +1,6 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.study.machine.ChosenMachine;
@@ -14,16 +13,14 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.IntStream;
 
 /**
  * Lines on the executors of predicted calls and on their assumed constants.
  *
- * @param profile the constants
  * @param costs predict calls
  * @param withoutSwitch whether the costs leave out what a switch combines
  */
-record ExecutorNotes(ChosenMachine chosen, Profile profile, RangedCosts costs, boolean withoutSwitch) {
+record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwitch) {
     private static final Set<Connection.Kind> ACROSS_CPUS =
             EnumSet.of(Connection.Kind.PHB, Connection.Kind.NODE, Connection.Kind.SYS);
 
@@ -42,8 +39,8 @@ record ExecutorNotes(ChosenMachine chosen, Profile profile, RangedCosts costs, b
                     ? List.of(
                             graphs,
                             "# (between GPUs with peer access and a CPU between them a kernel of each GPU runs instead,"
-                                    + " unless BANYAN_CUDA_EXECUTOR=graph; its stores were never measured there, so"
-                                    + " that it is not predicted)")
+                                    + " unless BANYAN_CUDA_EXECUTOR=graph; its stores have not been measured there, so"
+                                    + " it is not predicted)")
                     : List.of(graphs);
         }
         List<String> lines = new ArrayList<>();
@@ -59,9 +56,9 @@ record ExecutorNotes(ChosenMachine chosen, Profile profile, RangedCosts costs, b
                 lines.add("# the switch " + (reduces ? "adds up" : "copies")
                         + " for packing and star (compare: packing in the switch)");
             } else if (withoutSwitch && chosen.network().switchesReduce()) {
-                lines.add(
-                        "# predicted without the switch, which combines sums and means of float, sums of 16-bit floats,"
-                                + " and sums, minima and maxima of integers (those of 64 bits are not modelled)");
+                lines.add("# predicted without the switch, which combines sums and means of 32-bit floats, sums of"
+                        + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"
+                        + " bits are not modelled)");
             }
             lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate;"
                     + " NCCL's kernels for symmetric memory are not modelled");
@@ -71,7 +68,7 @@ record ExecutorNotes(ChosenMachine chosen, Profile profile, RangedCosts costs, b
         if (!verbose) {
             return lines;
         }
-        profile.constants().forEach((constant, value) -> {
+        costs.usual().profile().constants().forEach((constant, value) -> {
             if (value.isRange()) {
                 lines.add("#   " + constant.key() + " " + Numbers.plain(value.value()) + ", from "
                         + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high()) + ": " + value.source());
@@ -80,13 +77,19 @@ record ExecutorNotes(ChosenMachine chosen, Profile profile, RangedCosts costs, b
         return lines;
     }
 
-    /** Returns whether two devices have peer access and a CPU between them. */
+    /** Returns whether all devices have peer access, and some two a CPU between them. */
     private boolean hasPeersAcrossCpus() {
         Machine machine = chosen.machine();
         Routes routes = Routes.of(machine);
-        return IntStream.range(0, machine.size())
-                .anyMatch(a -> IntStream.range(0, a)
-                        .anyMatch(b -> ACROSS_CPUS.contains(routes.between(a, b).kind())
-                                && !NoPeerAccess.between(machine, a, b)));
+        boolean across = false;
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                if (NoPeerAccess.between(machine, a, b)) {
+                    return false;
+                }
+                across |= ACROSS_CPUS.contains(routes.between(a, b).kind());
+            }
+        }
+        return across;
     }
 }

@@ -23,7 +23,6 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
@@ -61,7 +60,9 @@ final class SimulatedBench {
     private final ChosenMachine chosen;
     private final Profile profile;
     private final RangedCosts costs;
-    private final RangedCosts withoutSwitch;
+    private final Execution execution;
+    /** True if the costs leave out that a switch combines elements. */
+    private final boolean withoutSwitch;
 
     private final Reporter reporter;
     private final @Nullable OutputFile trace;
@@ -89,20 +90,23 @@ final class SimulatedBench {
         this.chosen = chosen;
         this.profile = profile;
         costs = new RangedCosts(chosen.machine(), profile, execution);
-        withoutSwitch = new RangedCosts(
-                chosen.machine(),
-                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements"),
-                execution);
+        this.execution = execution;
+        withoutSwitch = false;
         this.reporter = reporter;
         this.trace = trace;
         this.verbose = verbose;
     }
 
-    private SimulatedBench(SimulatedBench bench, RangedCosts costs) {
-        this.costs = costs;
-        withoutSwitch = costs;
+    /** The same without what a switch combines. */
+    private SimulatedBench(SimulatedBench bench) {
         chosen = bench.chosen;
         profile = bench.profile;
+        execution = bench.execution;
+        costs = new RangedCosts(
+                chosen.machine(),
+                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements"),
+                execution);
+        withoutSwitch = true;
         reporter = bench.reporter;
         trace = bench.trace;
         verbose = bench.verbose;
@@ -119,9 +123,7 @@ final class SimulatedBench {
         Call call = asked.call();
         boolean combines = DirectExchange.combinesInSwitch(call.type(), call.op())
                 && call.type().bytes() <= Integer.BYTES;
-        return !call.collective().reduces() || combines
-                ? predict(asked)
-                : new SimulatedBench(this, withoutSwitch).predict(asked);
+        return !call.collective().reduces() || combines ? predict(asked) : new SimulatedBench(this).predict(asked);
     }
 
     private long predict(Sweep asked) {
@@ -130,10 +132,10 @@ final class SimulatedBench {
         SimulatedNccl nccl = null;
         if (asked.hasNccl()) {
             Sweep others = asked.withoutNccl();
-            nccl = nccl(
-                    sums,
-                    asked.call().op() == ReduceOp.PROD,
-                    !others.algorithms().isEmpty());
+            nccl = nccl(sums, !others.algorithms().isEmpty());
+            nccl = nccl == null
+                    ? null
+                    : nccl.of(asked.call().type(), asked.call().op());
             sweep = nccl == null ? others : asked;
         }
         NcclTable table = NcclTable.PREDICTED;
@@ -156,7 +158,7 @@ final class SimulatedBench {
         }
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
-            reporter.lines(new ExecutorNotes(chosen, profile, costs, costs == withoutSwitch).lines(ours, verbose));
+            reporter.lines(new ExecutorNotes(chosen, costs, withoutSwitch).lines(ours, verbose));
             OtherGpus.remark(chosen.machine()).ifPresent(remark -> reporter.lines(List.of("# " + remark)));
         }
         if (sums) {
@@ -191,18 +193,14 @@ final class SimulatedBench {
      * Returns the model of NCCL, or null where there is none, which a line says.
      *
      * @param sums whether sums are reproducible
-     * @param multiplies whether the operation is a product
      * @param hasOthers whether there are rows without it
      * @throws IllegalArgumentException if there is no model and no other row
      */
-    private @Nullable SimulatedNccl nccl(boolean sums, boolean multiplies, boolean hasOthers) {
+    private @Nullable SimulatedNccl nccl(boolean sums, boolean hasOthers) {
         try {
             if (sums) {
                 throw new IllegalArgumentException(
                         Algorithms.REPRODUCIBLE.name() + " asks for results that NCCL does not promise; set it to 0");
-            }
-            if (multiplies && chosen.network().switchesReduce()) {
-                throw new IllegalArgumentException("its model has the switch's sums, and no switch multiplies");
             }
             return SimulatedNccl.compared(chosen.machine(), profile);
         } catch (IllegalArgumentException e) {
@@ -284,7 +282,7 @@ final class SimulatedBench {
         Limit own = Limit.of(network, collective, bound);
         List<Limit> limits = new ArrayList<>(List.of(own));
         limits.addAll(Limit.beyond(chosen, new int[0], network, collective, root, bound));
-        Limit reached = costs == withoutSwitch && !sweep.hasNccl()
+        Limit reached = withoutSwitch && !sweep.hasNccl()
                 ? own
                 : Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
@@ -304,7 +302,7 @@ final class SimulatedBench {
     /** Predicts the gradients of a model. NCCL's model predicts calls alone, so it has no row for calls in flight. */
     void run(Workload workload, List<AlgorithmConfig> asked) {
         List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);
-        SimulatedNccl nccl = Sweep.hasNccl(asked) ? nccl(reproducible, false, !algorithms.isEmpty()) : null;
+        SimulatedNccl nccl = Sweep.hasNccl(asked) ? nccl(reproducible, !algorithms.isEmpty()) : null;
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
@@ -340,7 +338,7 @@ final class SimulatedBench {
             rows = printed.all();
         }
         if (trace != null) {
-            write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all keys in flight");
+            write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all calls in flight");
         }
         kernels.forEach((areKernels, names) -> reporter.lines(List.of("# "
                 + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")

@@ -15,6 +15,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * Prints a comparison for people.
@@ -93,8 +94,15 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
             lines.add("exact: the balanced trees with the greatest sum of link speeds; other trees may have a higher"
                     + " rate");
         }
+        String overOthers = comparison.rows().stream()
+                .filter(row -> Comparison.OVER_OTHERS.equals(row.remark()))
+                .map(Row::name)
+                .collect(Collectors.joining(", "));
+        if (!overOthers.isEmpty()) {
+            lines.add(TerminalText.of(overOthers) + ": " + Comparison.OVER_OTHERS);
+        }
         for (Row row : comparison.rows()) {
-            if (row.remark() != null) {
+            if (row.remark() != null && !row.remark().equals(Comparison.OVER_OTHERS)) {
                 lines.add(TerminalText.of(row.remark()));
             }
             ImportedSchedule.Origin origin = row.schedule();

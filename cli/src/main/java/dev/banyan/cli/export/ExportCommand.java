@@ -117,7 +117,7 @@ public final class ExportCommand extends Subcommand {
             names = "--folder",
             paramLabel = "FOLDER",
             description = "Write a set of plans for MSCCL++ there: a single tree for small calls, and the plan of the"
-                    + " highest rate by the links for large ones.")
+                    + " highest rate by the links for large ones (first, where it is less deep).")
     private @Nullable Path folder;
 
     /** An algorithm that a plan for MSCCL++ can have. */
@@ -211,9 +211,11 @@ public final class ExportCommand extends Subcommand {
                         + " and banyan_plans.py to " + at
                         + (set.plans().size() == 1
                                 ? ""
-                                : "; banyan_plans.py takes the second plan, that of the highest rate by the links,"
-                                        + " from "
-                                        + new ByteSize(set.leastBytes().getLast()).label() + " on")
+                                : set.leastBytes().getLast() == 0
+                                        ? "; banyan_plans.py takes the second plan where the first does not fit"
+                                        : "; banyan_plans.py takes the second plan, that of the highest rate by the"
+                                                + " links, from "
+                                                + new ByteSize(set.leastBytes().getLast()).label() + " on")
                         + "; NCCL's own algorithms carry calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group, and start as that file says"));
         out().println("# " + MscclppGain.sentence(chosen, carried, set.rateGbs()));

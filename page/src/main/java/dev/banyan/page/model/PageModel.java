@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param options of the command that name the whole machine, as a shell takes them
  * @param devices the number of each device in the whole machine; empty where it is shown whole
  * @param algorithms names; others refer to them by index
- * @param chosen the algorithm that the automatic choice takes for the largest calls, or 0 if it takes no one of them
+ * @param chosen the algorithm that the automatic choice takes for the largest calls, or 0 if it takes none of them
  * @param sets sets of devices, what limits them and how fast they are
  * @param inSwitch the whole set with sums in switches; null where these cannot add
  * @param predictedBy the profile and the execution that the simulator went by, in words

@@ -35,22 +35,22 @@ public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
     public static NcclChains of(Machine machine, RingChannels channels) {
         Routes routes = Routes.of(machine);
         List<List<Integer>> chains = new ArrayList<>();
+        BigFraction rate = BigFraction.ZERO;
         for (List<Integer> ring : channels.orders()) {
             List<List<Integer>> best = chains;
+            rate = BigFraction.ZERO;
             for (List<Integer> chain : opened(ring, routes)) {
                 List<List<Integer>> longer = new ArrayList<>(chains);
                 longer.add(chain);
-                if (best == chains || isFaster(longer, best, channels)) {
+                BigFraction algbw = algbw(longer, channels);
+                if (algbw.compareTo(rate) > 0) {
                     best = longer;
+                    rate = algbw;
                 }
             }
             chains = best;
         }
-        return new NcclChains(chains, algbw(chains, channels));
-    }
-
-    private static boolean isFaster(List<List<Integer>> chains, List<List<Integer>> others, RingChannels channels) {
-        return algbw(chains, channels).compareTo(algbw(others, channels)) > 0;
+        return new NcclChains(chains, rate);
     }
 
     private static BigFraction algbw(List<List<Integer>> chains, RingChannels channels) {

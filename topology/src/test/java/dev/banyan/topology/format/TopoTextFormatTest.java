@@ -353,23 +353,44 @@ class TopoTextFormatTest {
                         + " one link between the CPUs");
         assertThat(slowSockets(unknown)).isOne();
 
-        for (String one : List.of("Socket(s):                1\n", "physical id\t: 0\nphysical id\t: 0\n")) {
-            Machine single = read(table + one);
-            assertThat(slowSockets(single)).isZero();
-            assertThat(single.assumed())
-                    .contains("PCIe's speed between the NUMA nodes of a CPU")
-                    .noneMatch(phrase -> phrase.contains("sockets") || phrase.contains("CPUs"));
-        }
+        Machine single = read(table + "Socket(s):                1\n");
+        assertThat(slowSockets(single)).isZero();
+        assertThat(single.assumed())
+                .contains("PCIe's speed between the NUMA nodes of a CPU")
+                .noneMatch(phrase -> phrase.contains("sockets") || phrase.contains("CPUs"));
+
+        String nodes = "NUMA node0 CPU(s): 0-15\nNUMA node1 CPU(s): 16-31\nNUMA node2 CPU(s): 32-47\n"
+                + "NUMA node3 CPU(s): 48-63\nNUMA node4 CPU(s):\n";
         for (String two : List.of("  Socket(s):             2\n", "physical id\t: 0\nphysical id\t: 1\n")) {
-            Machine both = read(table + two);
+            Machine both = read(table + two + nodes);
             assertThat(both.links()).isEqualTo(unknown.links());
             assertThat(both.assumed())
                     .contains("PCIe's speed between the NUMA nodes of a CPU", "10 GB/s between CPU sockets")
                     .noneMatch(phrase -> phrase.contains("two CPUs"));
         }
-        assertThat(read(table + "Socket(s): 1\nFlags:      fpu hypervisor lm\n"))
-                .isEqualTo(unknown);
-        assertThat(read(table + "Socket(s): 4\n")).isEqualTo(unknown);
+        Machine four = read(table + "Socket(s): 4\n" + nodes);
+        assertThat(slowSockets(four)).isEqualTo(6);
+        assertThat(four.assumed()).noneMatch(phrase -> phrase.contains("NUMA"));
+        // Cores of one CPU alone, or of a virtual machine, do not say how many there are.
+        for (String open : List.of(
+                "Socket(s): 1\nFlags:      fpu hypervisor lm\n",
+                "Socket(s): 1\nHypervisor vendor:   KVM\n",
+                "physical id\t: 0\nphysical id\t: 0\n",
+                "Socket(s): 2\n")) {
+            assertThat(read(table + open)).isEqualTo(unknown);
+        }
+    }
+
+    /** GPUs of the second CPU alone, as a container may show them. */
+    @Test
+    void cpusWithoutGpusAreLeftOut() {
+        Machine machine = read("""
+            \tGPU0\tGPU1\tGPU2\tNUMA Affinity
+            GPU0\t X \tSYS\tSYS\t4
+            GPU1\tSYS\t X \tSYS\t5
+            GPU2\tSYS\tSYS\t X \t6
+            """);
+        assertThat(slowSockets(machine)).isZero();
     }
 
     private static long slowSockets(Machine machine) {

@@ -63,6 +63,11 @@ public record Comparison(
         List<String> warnings,
         @JsonIgnore List<String> assumed,
         @JsonIgnore List<String> remarks) {
+    /** The remark of rows that use more than the bound counts. */
+    public static final String OVER_OTHERS =
+            "over links that the bound leaves out (PCIe beside NVLink or xGMI, or host memory between devices without a"
+                    + " path)";
+
     /** Algorithms that kernels carry out with sums in a switch where it can add, so that nothing else is predicted. */
     private static final Set<AlgorithmChoice> SUMMED_IN_SWITCH = Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR);
 
@@ -92,24 +97,23 @@ public record Comparison(
             @Nullable String refusal,
             ImportedSchedule.@Nullable Origin schedule,
             @Nullable String remark) {
-        static Row of(Trial trial, BigFraction bound, @Nullable Double predictedGBs) {
+        static Row of(Trial trial, Network network, BigFraction bound, @Nullable Double predictedGBs) {
             WayFigures figures = trial.figures();
-            return figures == null
-                    ? new Row(trial.name(), null, null, null, null, null, null, trial.refusal(), null, null)
-                    : new Row(
-                            trial.name(),
-                            figures.rateGbs().doubleValue(),
-                            ratio(figures.rateGbs(), bound),
-                            predictedGBs,
-                            figures.depth(),
-                            figures.trees(),
-                            trial.generationMs(),
-                            null,
-                            null,
-                            figures.leavesNetwork()
-                                    ? trial.name() + " goes over links that the bound leaves out (PCIe beside NVLink or"
-                                            + " xGMI, or host memory between devices without a path)"
-                                    : null);
+            if (figures == null) {
+                return new Row(trial.name(), null, null, null, null, null, null, trial.refusal(), null, null);
+            }
+            Double ratio = ratio(figures.rateGbs(), bound);
+            return new Row(
+                    trial.name(),
+                    figures.rateGbs().doubleValue(),
+                    ratio,
+                    predictedGBs,
+                    figures.depth(),
+                    figures.trees(),
+                    trial.generationMs(),
+                    null,
+                    null,
+                    (figures.overOthers() && network.takesFastLinksAlone()) || ratio == null ? OVER_OTHERS : null);
         }
 
         static @Nullable Double ratio(BigFraction rate, BigFraction bound) {
@@ -155,14 +159,14 @@ public record Comparison(
                 packingGbs = algorithm.algorithm() == AlgorithmChoice.PACKING ? gbs : packingGbs;
                 gbs = null;
             }
-            rows.add(Row.of(trial, bound.gbs(), gbs));
+            rows.add(Row.of(trial, network, bound.gbs(), gbs));
             onStep.run();
             if (algorithm.algorithm() == AlgorithmChoice.PACKING && relays.length > 0) {
                 Trial relayed = Trial.warm("packing+relays", () -> {
                     WayFigures figures = WayFigures.of(AllReducePacking.of(chosen.network(relays)));
                     return () -> figures;
                 });
-                rows.add(Row.of(relayed, bound.gbs(), null));
+                rows.add(Row.of(relayed, network, bound.gbs(), null));
             }
         }
         onStep.run();

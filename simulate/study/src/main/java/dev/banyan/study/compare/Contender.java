@@ -61,7 +61,7 @@ record Contender(AlgorithmConfig choice) {
                     loads.rateGbs(),
                     trees.stream().mapToInt(PackedTree::depth).max().orElseThrow(),
                     number(trees.size(), chosen.machine().size()),
-                    usesOthers && chosen.network().takesFastLinksAlone());
+                    usesOthers);
         };
     }
 

@@ -9,11 +9,14 @@ import org.apache.commons.numbers.fraction.BigFraction;
  * @param rateGbs algbw in GB/s, latencies apart
  * @param depth greatest number of hops between two ranks from a root to a leaf
  * @param trees number of trees, or of rings
- * @param leavesNetwork whether it goes over links that the network of the devices leaves out
+ * @param overOthers whether it goes over links that are neither NVLink nor xGMI
  */
-record WayFigures(BigFraction rateGbs, int depth, int trees, boolean leavesNetwork) {
+record WayFigures(BigFraction rateGbs, int depth, int trees, boolean overOthers) {
     static WayFigures of(TreePacking packing) {
         return new WayFigures(
-                packing.rateGbs(), packing.depth(), packing.trees().size(), false);
+                packing.rateGbs(),
+                packing.depth(),
+                packing.trees().size(),
+                !packing.network().takesFastLinksAlone());
     }
 }

@@ -12,13 +12,13 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Plans for MSCCL++ that share the sizes of calls: a single tree for small calls, and the fastest plan for large ones,
- * or for all where its trees are less deep.
+ * Plans for MSCCL++ that share the sizes of calls: a single tree for small calls, and the fastest plan for large ones.
+ * Where the trees of the fastest plan are less deep it takes all calls that it fits, and the single tree the others.
  * NCCL carries calls that the plan of their size does not fit.
  *
  * @param plans one or two
  * @param leastBytes the size in bytes from which each plan is taken
- * @param leftOut algorithms that the executor's limits exclude, each with the reason
+ * @param leftOut algorithms without a plan, each with the reason
  */
 public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, List<String> leftOut) {
     /** A hop between thread blocks of two GPUs, assumed: a flag and the latency of a unit. */
@@ -57,8 +57,11 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
         if (large == null) {
             throw Objects.requireNonNull(first);
         }
-        if (small == null || (large.depth() < small.depth() && !isFaster(small, large))) {
+        if (small == null) {
             return new MscclppPlans(List.of(large), List.of(0L), leftOut);
+        }
+        if (large.depth() < small.depth()) {
+            return new MscclppPlans(List.of(large, small), List.of(0L, 0L), leftOut);
         }
         return isFaster(large, small)
                 ? new MscclppPlans(List.of(small, large), List.of(0L, crossover(small, large)), leftOut)
@@ -78,12 +81,17 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
 
     /** Returns the rate of the fastest plan by the links, as algbw in GB/s. */
     public double rateGbs() {
-        return plans.getLast().rate().doubleValue();
+        return plans.stream()
+                .mapToDouble(plan -> plan.rate().doubleValue())
+                .max()
+                .orElseThrow();
     }
 
     private long mostBytes(int plan) {
         long fitting = plans.get(plan).plan().maxBytes();
-        return plan + 1 < plans.size() ? Math.min(fitting, leastBytes.get(plan + 1) - 1) : fitting;
+        return plan + 1 < plans.size() && leastBytes.get(plan + 1) > leastBytes.get(plan)
+                ? Math.min(fitting, leastBytes.get(plan + 1) - 1)
+                : fitting;
     }
 
     /** Returns Python that registers the plans by size. */

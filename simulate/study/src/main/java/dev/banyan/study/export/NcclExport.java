@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,7 +64,17 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         use.add("export NCCL_GRAPH_FILE=" + path);
         List<String> remarks = new ArrayList<>(rates());
         boolean isThroughHost = isThroughHost();
-        remarks.addAll(isThroughHost ? throughHost(chains) : gain(chains, assumed));
+        boolean takesChains = chains.areTakenBefore(channels);
+        if (takesChains) {
+            remarks.add(
+                    "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
+                            + " machine: by the links " + Numbers.gbs(chains.algbw())
+                            + " algbw. Try NCCL_ALGO=Tree without the file first, which may be as fast: NCCL's own"
+                            + " tuner counts trees no faster than rings, and takes rings");
+        }
+        BigFraction algbw = takesChains ? chains.algbw() : channels.algbw();
+        remarks.addAll(
+                isThroughHost ? List.of(throughHost(takesChains)) : gain(takesChains, algbw.doubleValue(), assumed));
         if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -73,7 +84,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         + " change");
         remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints \""
                 + channels.orders().size() + " channels loaded from XML graph\"");
-        boolean mayGain = chains.areTakenBefore(channels) || NcclSearch.matters(channels.network());
+        boolean mayGain = takesChains || NcclSearch.matters(channels.network());
         return new ExportedText(
                 graph.xml(),
                 mayGain
@@ -104,26 +115,13 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return new ExportedText(variable + trees, List.of(), remarks);
     }
 
-    private List<String> throughHost(NcclChains chains) {
-        List<String> remarks = new ArrayList<>();
-        boolean takesChains = chains.areTakenBefore(channels);
-        if (takesChains) {
-            remarks.add(trees(chains));
-        }
-        remarks.add("Copies between GPUs without peer access go through the host's memory: "
+    private String throughHost(boolean takesChains) {
+        return "Copies between GPUs without peer access go through the host's memory: "
                 + (NcclSearch.matters(channels.network())
                         ? "no gain of these rings is known"
                         : "no gain of " + (takesChains ? "these rings" : "this file")
                                 + " is to be expected, as NCCL's own search probably finds rings as fast within a CPU"
-                                + " socket"));
-        return remarks;
-    }
-
-    private static String trees(NcclChains chains) {
-        return "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
-                + " machine: by the links " + Numbers.gbs(chains.algbw())
-                + " algbw. Try NCCL_ALGO=Tree without the file first, which may be as fast: NCCL's own tuner counts"
-                + " trees no faster than rings, and takes rings";
+                                + " socket");
     }
 
     private List<String> rates() {
@@ -145,13 +143,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return remarks;
     }
 
-    private List<String> gain(NcclChains chains, @Nullable Double assumed) {
+    private List<String> gain(boolean takesChains, double algbw, @Nullable Double assumed) {
         List<String> remarks = new ArrayList<>();
-        boolean takesChains = chains.areTakenBefore(channels);
-        if (takesChains) {
-            remarks.add(trees(chains));
-        }
-        double algbw = (takesChains ? chains.algbw() : channels.algbw()).doubleValue();
         if (!NcclSearch.matters(channels.network())) {
             remarks.add(
                     takesChains

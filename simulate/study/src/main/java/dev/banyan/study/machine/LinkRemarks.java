@@ -44,8 +44,8 @@ public final class LinkRemarks {
                                 ? pairs.size() + " pairs of devices (banyan topo names them)"
                                 : String.join(", ", pairs))
                 + ": copies between them go through the host, where each direction kept 50% to 86% of its rate"
-                + " while both were busy (six published machines); predicted times have that, bounds and rates by the"
-                + " links don't");
+                + " while both were busy (six published machines); predicted times include this loss, bounds and"
+                + " rates by the links do not");
     }
 
     private static Optional<String> xgmi(Machine machine) {

@@ -13,7 +13,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.DoubleStream;
+import java.util.stream.LongStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -64,9 +64,8 @@ public final class SaturatedLinks {
                 uplinks.computeIfAbsent(low, upper -> new TreeSet<>()).add(high);
             }
         }
-        if (!product(prices, network).isEmpty()) {
-            // They are among the links of the ranks.
-            pairs.clear();
+        if (!pairs.isEmpty() && !product(prices, network).isEmpty()) {
+            return "the links of all " + network.ranks() + " GPUs";
         }
         List<String> phrases = new ArrayList<>();
         uplinks.forEach((upper, lower) -> phrases.add(uplinks(network, upper, lower)));
@@ -86,8 +85,8 @@ public final class SaturatedLinks {
      * the average number of times that each byte passes a link of a rank.
      */
     static String product(Certificate.Prices prices, Network network) {
-        double[] out = new double[network.ranks()];
-        double[] in = new double[network.ranks()];
+        long[] out = new long[network.ranks()];
+        long[] in = new long[network.ranks()];
         Set<BigFraction> each = new HashSet<>();
         for (Map.Entry<Integer, BigFraction> priced : prices.prices().entrySet()) {
             int arc = priced.getKey();
@@ -97,8 +96,8 @@ public final class SaturatedLinks {
             int high = Math.max(from, to);
             int owner = owner(network, low, high);
             if (high < network.ranks()) {
-                out[from] += network.gbs(arc);
-                in[to] += network.gbs(arc);
+                out[from] += network.capacity(arc);
+                in[to] += network.capacity(arc);
                 // Its data leave one rank and enter another at once.
                 each.add(priced.getValue().divide(2));
                 continue;
@@ -107,15 +106,14 @@ public final class SaturatedLinks {
                 return "";
             }
             boolean leaves = from == (owner == low ? low : high);
-            (leaves ? out : in)[owner] += network.gbs(arc);
+            (leaves ? out : in)[owner] += network.capacity(arc);
             each.add(priced.getValue());
         }
-        double gbs = out[0];
         if (each.size() != 1
-                || DoubleStream.concat(DoubleStream.of(out), DoubleStream.of(in))
-                        .anyMatch(way -> way != gbs)) {
+                || LongStream.concat(LongStream.of(out), LongStream.of(in)).anyMatch(way -> way != out[0])) {
             return "";
         }
+        double gbs = network.unitGbs().multiply(out[0]).doubleValue();
         BigFraction share = each.iterator().next().multiply(2 * network.ranks());
         return share.equals(BigFraction.ONE)
                 ? ""

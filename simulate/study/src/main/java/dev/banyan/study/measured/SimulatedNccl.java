@@ -4,6 +4,8 @@ import dev.banyan.export.NcclSearch;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.RangedCosts.TimeRange;
@@ -21,6 +23,7 @@ import java.util.Optional;
 public final class SimulatedNccl {
     private static final long GIB = 1L << 30;
 
+    private final Machine machine;
     private final NcclRings rings;
     private final Profile profile;
     private final Transport transport;
@@ -33,14 +36,44 @@ public final class SimulatedNccl {
      * @throws IllegalArgumentException if no ring joins the devices
      */
     public SimulatedNccl(Machine machine, Profile profile) {
+        this(
+                machine,
+                profile,
+                profile,
+                Profiles.isOf(machine, profile)
+                        ? Profiles.difference(machine)
+                                .map(of -> "these constants are of " + of)
+                                .orElse("")
+                        : "the profile is not the one that Banyan takes for such a machine");
+    }
+
+    private SimulatedNccl(Machine machine, Profile profile, Profile ofRings, String whyNoRange) {
+        this.machine = machine;
         this.profile = profile;
+        this.whyNoRange = whyNoRange;
         transport = transport(machine);
-        whyNoRange = Profiles.isOf(machine, profile)
-                ? Profiles.difference(machine)
-                        .map(of -> "these constants are of " + of)
-                        .orElse("")
-                : "the profile is not the one that Banyan takes for such a machine";
-        rings = NcclRings.of(machine, profile, transport);
+        rings = NcclRings.of(machine, ofRings, transport);
+    }
+
+    /** Returns the model of calls with such elements: without the switch where NCCL lets it not combine these. */
+    public SimulatedNccl of(DataType type, ReduceOp op) {
+        return rings.switchRateGbs() == 0 || combinesInSwitch(type, op)
+                ? this
+                : new SimulatedNccl(
+                        machine,
+                        profile,
+                        profile.with(
+                                Constant.NCCL_NVLS_FRACTION, 0, "NCCL does not combine such elements in the switch"),
+                        "the sweeps are of sums of floats, which the switch combines");
+    }
+
+    /** Source: ncclNvlsSupported of NCCL's src/include/device.h. */
+    private static boolean combinesInSwitch(DataType type, ReduceOp op) {
+        return switch (type) {
+            case F32, F64 -> op == ReduceOp.SUM;
+            case F16, BF16, I32, I64 -> op == ReduceOp.SUM || op == ReduceOp.MIN || op == ReduceOp.MAX;
+            case I8, U8 -> false;
+        };
     }
 
     /**

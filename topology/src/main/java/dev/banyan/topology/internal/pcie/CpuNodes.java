@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -14,8 +15,9 @@ import java.util.stream.IntStream;
  * nodes; one CPU has several, as with AMD's NPS4 and Intel's sub-NUMA clustering, or where the driver sees no nearer
  * way between the host bridges of one NUMA node.
  *
- * <p>Nodes of one affinity belong to one CPU. Unless there is a single CPU, two affinities are two CPUs; if there are
- * more, the lower half of the NUMA nodes is one CPU, and the upper half the other.
+ * <p>Nodes of one affinity belong to one CPU. Where the number of NUMA nodes of a CPU is known, it says which belong
+ * together. Else two affinities are two CPUs, and of more than two the lower half of the NUMA nodes is one CPU, and the
+ * upper half the other.
  */
 public final class CpuNodes {
     private static final Pattern NUMA = Pattern.compile("numa (\\d{1,4})");
@@ -23,14 +25,20 @@ public final class CpuNodes {
     private CpuNodes() {}
 
     /**
-     * Returns the nodes of each CPU as indices into the list.
+     * Returns the nodes of each CPU as indices into the list; no CPU is without a node.
      *
      * @param affinities the affinity of each node; empty where it is not known
-     * @param cpus number of CPUs; 0 if it is not known
+     * @param nodesOfCpu number of NUMA nodes of each CPU; 0 if it is not known
      */
-    public static List<List<Integer>> byCpu(List<String> affinities, int cpus) {
-        if (cpus == 1) {
-            return List.of(IntStream.range(0, affinities.size()).boxed().toList());
+    public static List<List<Integer>> byCpu(List<String> affinities, int nodesOfCpu) {
+        if (isKnown(affinities, nodesOfCpu)) {
+            Map<Integer, List<Integer>> cpus = new TreeMap<>();
+            for (int node = 0; node < affinities.size(); node++) {
+                Matcher numa = NUMA.matcher(affinities.get(node));
+                int cpu = numa.matches() ? Integer.parseInt(numa.group(1)) / nodesOfCpu : 0;
+                cpus.computeIfAbsent(cpu, key -> new ArrayList<>()).add(node);
+            }
+            return List.copyOf(cpus.values());
         }
         Map<String, List<Integer>> domains = new LinkedHashMap<>();
         for (int node = 0; node < affinities.size(); node++) {
@@ -38,18 +46,23 @@ public final class CpuNodes {
             domains.computeIfAbsent(affinity.isEmpty() ? "node " + node : affinity, key -> new ArrayList<>())
                     .add(node);
         }
-        return domains.size() <= 2 ? List.copyOf(domains.values()) : halves(domains);
+        return domains.size() <= 2
+                ? List.copyOf(domains.values())
+                : halves(domains).stream().filter(cpu -> !cpu.isEmpty()).toList();
+    }
+
+    /** Returns whether it is known which CPU a node belongs to. */
+    private static boolean isKnown(List<String> affinities, int nodesOfCpu) {
+        return nodesOfCpu == Integer.MAX_VALUE
+                || (nodesOfCpu > 0 && affinities.stream().allMatch(NUMA.asMatchPredicate()));
     }
 
     /** Returns the assumption of {@link #byCpu} if some CPU has several nodes. */
-    public static String assumption(List<String> affinities, int cpus) {
-        boolean halved =
-                affinities.contains("") || affinities.stream().distinct().count() > 2;
-        boolean numbered = affinities.stream().allMatch(NUMA.asMatchPredicate());
-        if (cpus == 1 || (cpus == 2 && halved && numbered)) {
+    public static String assumption(List<String> affinities, int nodesOfCpu) {
+        if (isKnown(affinities, nodesOfCpu)) {
             return SpeedChoice.INSIDE_CPU;
         }
-        return halved
+        return affinities.contains("") || affinities.stream().distinct().count() > 2
                 ? "two CPUs with half of the NUMA nodes each, " + SpeedChoice.INSIDE_CPU
                         + ", and one link between the CPUs"
                 : "one CPU for GPUs of the same NUMA node or CPUs, though SYS stands between them";

@@ -191,7 +191,7 @@ public final class PcieHierarchy {
                     withDevices.add(socket);
                     affinities.add(ends.get(end).affinity);
                 }));
-        List<List<Integer>> cpus = CpuNodes.byCpu(affinities, cpu.sockets());
+        List<List<Integer>> cpus = CpuNodes.byCpu(affinities, cpu.nodesOfSocket());
         for (List<Integer> cpu : cpus) {
             int first = withDevices.get(cpu.getFirst());
             for (int node : cpu.subList(1, cpu.size())) {
@@ -202,11 +202,13 @@ public final class PcieHierarchy {
                 links.add(Link.duplex(first, socket, Link.Kind.SOCKET, 1, all.gbs, 0));
             }
         }
-        if (cpus.size() == 2) {
-            link(
-                    withDevices.get(cpus.getFirst().getFirst()),
-                    withDevices.get(cpus.getLast().getFirst()),
-                    socketGbs.getAsDouble());
+        for (int a = 0; a < cpus.size(); a++) {
+            for (int b = a + 1; b < cpus.size(); b++) {
+                link(
+                        withDevices.get(cpus.get(a).getFirst()),
+                        withDevices.get(cpus.get(b).getFirst()),
+                        socketGbs.getAsDouble());
+            }
         }
         int first = withDevices.isEmpty() ? sockets.keySet().iterator().next() : withDevices.getFirst();
         for (int socket : sockets.keySet()) {
@@ -215,7 +217,7 @@ public final class PcieHierarchy {
             }
         }
         if (cpus.stream().anyMatch(cpu -> cpu.size() > 1)) {
-            assumed = CpuNodes.assumption(affinities, cpu.sockets());
+            assumed = CpuNodes.assumption(affinities, cpu.nodesOfSocket());
             nameNodes(sockets.keySet(), withDevices, CpuNodes.names(affinities));
         }
     }

@@ -20,20 +20,23 @@ import java.util.regex.Pattern;
  * @param attributes those of a {@code cpu} element of NCCL's topology files: arch, vendor, familyid, modelid; what
  *     is not known is missing
  * @param sockets number of CPUs; 0 if it is not known
+ * @param numaNodes number of NUMA nodes that have cores; 0 if it is not known
  */
-public record CpuModel(Map<String, String> attributes, int sockets) {
+public record CpuModel(Map<String, String> attributes, int sockets, int numaNodes) {
     /** CPUs of which nothing is known. */
-    public static final CpuModel UNKNOWN = new CpuModel(Map.of(), 0);
+    public static final CpuModel UNKNOWN = new CpuModel(Map.of(), 0, 0);
 
     /** A line of lscpu or of {@code /proc/cpuinfo}. */
     private static final Pattern LINE = Pattern.compile(
             "\\s*(Architecture|Vendor ID|vendor_id|CPU family|cpu family|Model|model)\\s*:\\s*(\\S+)\\s*");
 
     private static final Pattern SOCKETS = Pattern.compile("\\s*Socket\\(s\\)\\s*:\\s*(\\d{1,4})\\s*");
+    private static final Pattern NUMA_NODE = Pattern.compile("\\s*NUMA node\\d+ CPU\\(s\\)\\s*:\\s*\\d.*");
     /** A line of {@code /proc/cpuinfo} for each core. */
     private static final Pattern SOCKET = Pattern.compile("physical id\\s*:\\s*(\\d{1,4})\\s*");
     /** A virtual machine, whose sockets need not be those of the hardware. */
-    private static final Pattern VIRTUAL = Pattern.compile("\\s*[Ff]lags\\s*:.*\\bhypervisor\\b.*");
+    private static final Pattern VIRTUAL =
+            Pattern.compile("\\s*([Ff]lags\\s*:.*\\bhypervisor\\b.*|Hypervisor vendor\\s*:.*)");
 
     private static final String X86 = "x86_64";
 
@@ -56,7 +59,8 @@ public record CpuModel(Map<String, String> attributes, int sockets) {
 
     /**
      * Reads the CPUs in output of lscpu or {@code /proc/cpuinfo} among other lines, of several models the first. A
-     * virtual machine's number of sockets is left out.
+     * virtual machine's number of sockets is left out. So is that of {@code /proc/cpuinfo} unless it is two or more,
+     * since a container may not show all cores there.
      */
     public static CpuModel in(List<String> lines) {
         Map<String, String> found = new HashMap<>();
@@ -73,8 +77,10 @@ public record CpuModel(Map<String, String> attributes, int sockets) {
         };
         found.put("arch", arch);
         int sockets = sockets(lines);
-        CpuModel cpu = new CpuModel(arch.equals(X86) ? found : Map.of("arch", arch), sockets);
-        return cpu.socketGbs().isPresent() ? cpu : new CpuModel(Map.of(), sockets);
+        int numaNodes =
+                (int) lines.stream().filter(NUMA_NODE.asMatchPredicate()).count();
+        CpuModel cpu = new CpuModel(arch.equals(X86) ? found : Map.of("arch", arch), sockets, numaNodes);
+        return cpu.socketGbs().isPresent() ? cpu : new CpuModel(Map.of(), sockets, numaNodes);
     }
 
     private static int sockets(List<String> lines) {
@@ -92,14 +98,19 @@ public record CpuModel(Map<String, String> attributes, int sockets) {
                 ids.add(core.group(1));
             }
         }
-        return ids.size();
+        return ids.size() > 1 ? ids.size() : 0;
+    }
+
+    /** Returns the number of NUMA nodes of each CPU; 0 if it is not known. */
+    public int nodesOfSocket() {
+        return sockets == 1 ? Integer.MAX_VALUE : sockets > 0 && numaNodes % sockets == 0 ? numaNodes / sockets : 0;
     }
 
     /** Returns the least that NCCL counts between the sockets of a machine; empty where a CPU is not known. */
     public static OptionalDouble socketGbs(Machine machine) {
         return least(machine.hubs().stream()
                 .filter(hub -> hub.kind() == Hub.Kind.CPU_SOCKET)
-                .map(hub -> new CpuModel(hub.attributes(), 0))
+                .map(hub -> new CpuModel(hub.attributes(), 0, 0))
                 .toList());
     }
 

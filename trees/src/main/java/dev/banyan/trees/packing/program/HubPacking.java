@@ -130,8 +130,8 @@ public final class HubPacking {
     }
 
     /**
-     * Returns the bound that counts the links of the ranks alone if it is as low, which is easier to follow. A link
-     * between two ranks counts for both.
+     * Returns the bound that prices only the links of the ranks, which is easier to follow, if it is no higher than the
+     * given one; else the given one. A link between two ranks has twice the price.
      */
     private PriceBound simplest(PriceBound bound) {
         Network network = rows.network();
@@ -142,7 +142,7 @@ public final class HubPacking {
             ofRanks[rows.ofArc(arc)] = ends;
         }
         PriceBound simple = new PriceBound(ofRanks, paths, anyTree);
-        return simple.bounds() && simple.units().equals(bound.units()) ? simple : bound;
+        return simple.bounds() && simple.units().compareTo(bound.units()) <= 0 ? simple : bound;
     }
 
     /** The trees found that may be part of an optimal packing. */

@@ -30,8 +30,8 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
     public static final int MOST_RANKS_IN_A_SWITCH = 15;
 
     /**
-     * Returns whether a switch combines elements as kernels do, but for the order of sums of floats. It has no sums of
-     * 16 bits for means, as these sums could be too large.
+     * Returns whether a switch combines elements as kernels do, but for the order of sums of floats. Means of 16-bit
+     * floats are excluded, as their sums could overflow.
      */
     public static boolean combinesInSwitch(DataType type, ReduceOp op) {
         return switch (type) {
