@@ -38,8 +38,7 @@ final class MachineAssembly {
     }
 
     Machine build() {
-        PcieHierarchy pcie =
-                PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), cpu, () -> speeds.socketGbs(cpu.socketGbs()));
+        PcieHierarchy pcie = PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), cpu, speeds::socketGbs);
         pcie.assumed().ifPresent(speeds::assume);
         List<Hub> hubs = new ArrayList<>(pcie.hubs());
         LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);

@@ -201,6 +201,10 @@ function groupControls(set) {
   ];
 }
 
+function noneExceeds(counted) {
+  return counted ? `Over ${counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds ` : "No schedule exceeds ";
+}
+
 function boundText(set) {
   if (!set) {
     const devices = chosenDevices();
@@ -224,7 +228,7 @@ function boundText(set) {
           html(
             "p",
             { class: "bound" },
-            `Over ${model.inSwitch.counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds `,
+            noneExceeds(model.inSwitch.counted),
             html("b", {}, gbs(model.inSwitch.bound)),
             " of algbw.",
           ),
@@ -233,7 +237,7 @@ function boundText(set) {
     html(
       "p",
       { class: "bound", id: "bound" },
-      set.counted ? `Over ${set.counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds ` : "No schedule exceeds ",
+      noneExceeds(set.counted),
       html("b", {}, gbs(set.bound)),
       " of algbw",
       set.exact.includes("/") ? ` (exactly ${set.exact})` : "",
@@ -356,6 +360,7 @@ function treeControls(set, way) {
 function panel() {
   const set = chosenSet();
   const way = chosenWay();
+  const isInSwitch = model.inSwitch?.rate && set === whole;
   const focused = document.activeElement;
   const again =
     focused && byId("panel").contains(focused)
@@ -377,10 +382,10 @@ function panel() {
         "tbody",
         {},
         ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm)),
-        ...(model.inSwitch?.rate && set === whole ? [inSwitchRow()] : []),
+        ...(isInSwitch ? [inSwitchRow()] : []),
       ),
     ),
-    ...(model.inSwitch?.rate && set === whole
+    ...(isInSwitch
       ? [
           html(
             "p",

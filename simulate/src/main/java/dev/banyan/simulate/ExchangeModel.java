@@ -29,8 +29,6 @@ import java.util.stream.IntStream;
  */
 final class ExchangeModel {
     private static final long BYTES_OF_A_BLOCK = 8 << 10;
-    /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
-    private static final int MOST_RANKS_OF_MULTICASTS = 16;
 
     private final Wiring wiring;
     private final Profile profile;
@@ -42,7 +40,7 @@ final class ExchangeModel {
         this.profile = profile;
         this.launchUs = launchUs;
         multicasts = profile.get(Constant.EXCHANGE_MULTICAST_FRACTION) > 0
-                && wiring.ranks < MOST_RANKS_OF_MULTICASTS
+                && wiring.ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH
                 && isJoinedByOneSwitch(machine);
     }
 

@@ -71,7 +71,7 @@ class PcieHierarchyTest {
                     (a, b) -> seats.get(a).to(seats.get(b)),
                     devices,
                     CpuModel.UNKNOWN,
-                    () -> LinkSpeeds.SOCKET_GBS);
+                    counted -> LinkSpeeds.SOCKET_GBS);
             Routes routes = Routes.of(machine(seats, devices, hierarchy));
             for (int a = 0; a < seats.size(); a++) {
                 for (int b = 0; b < seats.size(); b++) {
@@ -92,7 +92,7 @@ class PcieHierarchyTest {
     void affinityDecidesWhereNoClassIsKnown(String first, String second, Kind expected) {
         List<End> ends = List.of(End.assumed(0, first), End.assumed(1, second));
         PcieHierarchy hierarchy =
-                PcieHierarchy.of(ends, (a, b) -> null, 2, CpuModel.UNKNOWN, () -> LinkSpeeds.SOCKET_GBS);
+                PcieHierarchy.of(ends, (a, b) -> null, 2, CpuModel.UNKNOWN, counted -> LinkSpeeds.SOCKET_GBS);
         assertThat(hierarchy.kind(0, 1)).isEqualTo(expected);
     }
 
@@ -100,7 +100,7 @@ class PcieHierarchyTest {
     void affinityDoesNotJoinWhatIsApart() {
         List<End> ends = List.of(End.assumed(0, "numa 0"), End.assumed(1, "numa 0"), End.assumed(2, "numa 0"));
         PcieHierarchy hierarchy = PcieHierarchy.of(
-                ends, (a, b) -> a + b == 1 ? Kind.SYS : null, 3, CpuModel.UNKNOWN, () -> LinkSpeeds.SOCKET_GBS);
+                ends, (a, b) -> a + b == 1 ? Kind.SYS : null, 3, CpuModel.UNKNOWN, counted -> LinkSpeeds.SOCKET_GBS);
         assertThat(hierarchy.kind(0, 1)).isEqualTo(Kind.SYS);
         assertThat(hierarchy.kind(1, 2) == Kind.NODE ^ hierarchy.kind(0, 2) == Kind.NODE)
                 .isTrue();
@@ -114,7 +114,7 @@ class PcieHierarchyTest {
                 (a, b) -> Math.abs(a - b) == 1 ? Kind.PIX : Kind.SYS,
                 3,
                 CpuModel.UNKNOWN,
-                () -> LinkSpeeds.SOCKET_GBS);
+                counted -> LinkSpeeds.SOCKET_GBS);
         assertThat(hierarchy.kind(0, 2)).isEqualTo(Kind.PIX);
     }
 
@@ -123,7 +123,11 @@ class PcieHierarchyTest {
         List<End> ends = List.of(new End(0, "", 16, 12), new End(1, "", 8, 24), new End(2, "", 4, 3));
         // 0 and 1 on a switch, 2 under another bridge of the same socket.
         PcieHierarchy hierarchy = PcieHierarchy.of(
-                ends, (a, b) -> a + b == 1 ? Kind.PIX : Kind.NODE, 3, CpuModel.UNKNOWN, () -> LinkSpeeds.SOCKET_GBS);
+                ends,
+                (a, b) -> a + b == 1 ? Kind.PIX : Kind.NODE,
+                3,
+                CpuModel.UNKNOWN,
+                counted -> LinkSpeeds.SOCKET_GBS);
         Machine machine = new Machine(
                 "slots",
                 List.of(Device.named("a"), Device.named("b"), Device.named("c")),

@@ -7,12 +7,13 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Routes;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * Lines on the executors of predicted calls and on their assumed constants.
@@ -81,15 +82,10 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
     private boolean hasPeersAcrossCpus() {
         Machine machine = chosen.machine();
         Routes routes = Routes.of(machine);
-        boolean across = false;
-        for (int a = 0; a < machine.size(); a++) {
-            for (int b = 0; b < a; b++) {
-                if (NoPeerAccess.between(machine, a, b)) {
-                    return false;
-                }
-                across |= ACROSS_CPUS.contains(routes.between(a, b).kind());
-            }
-        }
-        return across;
+        return !RefusedPairs.any(machine)
+                && IntStream.range(0, machine.size())
+                        .anyMatch(a -> IntStream.range(0, a)
+                                .anyMatch(b -> ACROSS_CPUS.contains(
+                                        routes.between(a, b).kind())));
     }
 }

@@ -23,6 +23,8 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.schedule.type.DataType;
+import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.RangedCosts;
@@ -132,10 +134,11 @@ final class SimulatedBench {
         SimulatedNccl nccl = null;
         if (asked.hasNccl()) {
             Sweep others = asked.withoutNccl();
-            nccl = nccl(sums, !others.algorithms().isEmpty());
-            nccl = nccl == null
-                    ? null
-                    : nccl.of(asked.call().type(), asked.call().op());
+            nccl = nccl(
+                    asked.call().type(),
+                    asked.call().op(),
+                    sums,
+                    !others.algorithms().isEmpty());
             sweep = nccl == null ? others : asked;
         }
         NcclTable table = NcclTable.PREDICTED;
@@ -196,13 +199,13 @@ final class SimulatedBench {
      * @param hasOthers whether there are rows without it
      * @throws IllegalArgumentException if there is no model and no other row
      */
-    private @Nullable SimulatedNccl nccl(boolean sums, boolean hasOthers) {
+    private @Nullable SimulatedNccl nccl(DataType type, ReduceOp op, boolean sums, boolean hasOthers) {
         try {
             if (sums) {
                 throw new IllegalArgumentException(
                         Algorithms.REPRODUCIBLE.name() + " asks for results that NCCL does not promise; set it to 0");
             }
-            return SimulatedNccl.compared(chosen.machine(), profile);
+            return SimulatedNccl.compared(chosen.machine(), profile).of(type, op);
         } catch (IllegalArgumentException e) {
             if (!hasOthers) {
                 throw e;
@@ -302,7 +305,8 @@ final class SimulatedBench {
     /** Predicts the gradients of a model. NCCL's model predicts calls alone, so it has no row for calls in flight. */
     void run(Workload workload, List<AlgorithmConfig> asked) {
         List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);
-        SimulatedNccl nccl = Sweep.hasNccl(asked) ? nccl(reproducible, !algorithms.isEmpty()) : null;
+        SimulatedNccl nccl =
+                Sweep.hasNccl(asked) ? nccl(DataType.F32, ReduceOp.SUM, reproducible, !algorithms.isEmpty()) : null;
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);

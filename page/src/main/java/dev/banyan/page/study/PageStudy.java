@@ -27,6 +27,7 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -124,6 +125,9 @@ public final class PageStudy {
             curves.add(predicted.of(algorithm));
             simulated(onPart);
         }
+        String largest =
+                Objects.requireNonNull(curves.getLast().points().getLast().choice(), "auto chooses");
+        int ofLargest = ALGORITHMS.indexOf(AlgorithmConfig.parse(largest).algorithm());
         String executors = executors(curves);
         NcclCurve nccl = NcclCurve.of(machine, profile);
         nccl.curve().ifPresent(curves::add);
@@ -148,7 +152,7 @@ public final class PageStudy {
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),
-                Math.max(0, ALGORITHMS.indexOf(predicted.ofLargest())),
+                Math.max(0, ofLargest),
                 new SetsModel(groups.largest(), sets),
                 inSwitch(),
                 Profiles.described(machine, profile) + ". " + executors,

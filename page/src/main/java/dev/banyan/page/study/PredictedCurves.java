@@ -2,7 +2,6 @@ package dev.banyan.page.study;
 
 import dev.banyan.config.Config;
 import dev.banyan.page.model.Curve;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.simulate.Profile;
@@ -34,12 +33,6 @@ final class PredictedCurves {
                 ChoiceText.name(algorithm),
                 false,
                 sizes().stream().map(bytes -> point(algorithm, bytes)).toList());
-    }
-
-    /** Returns the algorithm that the automatic choice takes for the largest call. */
-    AlgorithmChoice ofLargest() {
-        return calls.choose(AlgorithmConfig.of(AlgorithmChoice.AUTO), MOST_BYTES / Calls.ELEMENT_BYTES)
-                .algorithm();
     }
 
     /** Returns the sizes of calls in bytes, ascending. */

@@ -127,9 +127,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     private List<String> rates() {
         List<String> remarks = new ArrayList<>();
         int n = machine.size();
-        long rings = channels.orders().stream().distinct().count();
+        long orders = channels.orders().stream().distinct().count();
         remarks.add(Numbers.count(channels.orders().size(), "channel") + " of " + Numbers.gbs(channels.channelGbs())
-                + (rings < channels.orders().size() ? " around " + rings + " rings" : "") + " between " + n
+                + (orders < channels.orders().size() ? " around " + orders + " rings" : "") + " between " + n
                 + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
                 + Numbers.gbs(channels.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(n))
                 + " busbw for an allreduce");

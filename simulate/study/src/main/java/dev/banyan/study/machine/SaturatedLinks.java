@@ -40,13 +40,12 @@ public final class SaturatedLinks {
             int high = Math.max(from, to);
             int owner = owner(network, low, high);
             boolean joinsSockets = network.kind(arc) == Link.Kind.SOCKET;
-            int ownerOfOther = joinsSockets && owner < 0 ? rankBehind(network, low, high) : -1;
+            int behind = joinsSockets && owner < 0 ? rankBehind(network, low, high) : owner;
             if (owner >= 0 && !joinsSockets) {
                 ranks.add(owner);
                 hubsOfRanks.add(owner == low ? high : low);
-            } else if (Math.max(owner, ownerOfOther) >= 0) {
+            } else if (behind >= 0) {
                 int near = owner >= 0 ? high : low;
-                int behind = Math.max(owner, ownerOfOther);
                 if (network.gbs(arc) < network.gbs(network.arc(near, behind))) {
                     bridges.add(bridge(network, near, low + high - near, behind));
                 } else {

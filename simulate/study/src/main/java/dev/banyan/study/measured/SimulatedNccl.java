@@ -16,7 +16,7 @@ import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.Optional;
 
 /** NCCL in the simulator, with a process for each device: what Banyan's predictions are set beside. */
@@ -91,17 +91,7 @@ public final class SimulatedNccl {
 
     /** Without NVLink, NCCL sends through the host's memory where the driver refuses a pair peer access. */
     static Transport transport(Machine machine) {
-        if (!hasNoFastLinks(machine)) {
-            return Transport.PEER;
-        }
-        for (int a = 0; a < machine.size(); a++) {
-            for (int b = a + 1; b < machine.size(); b++) {
-                if (NoPeerAccess.between(machine, a, b)) {
-                    return Transport.HOST;
-                }
-            }
-        }
-        return Transport.PEER;
+        return hasNoFastLinks(machine) && RefusedPairs.any(machine) ? Transport.HOST : Transport.PEER;
     }
 
     /** Returns whether neither NVLink nor xGMI joins any devices. */

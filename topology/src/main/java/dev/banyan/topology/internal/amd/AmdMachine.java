@@ -87,12 +87,7 @@ final class AmdMachine {
             double slotGbs = LinkSpeeds.PCIE_LANES * speeds.of(i).pcieLaneGbs();
             ends.add(new PcieHierarchy.End(i, affinity, LinkSpeeds.PCIE_LANES, slotGbs));
         }
-        PcieHierarchy pcie = PcieHierarchy.of(
-                ends,
-                (a, b) -> pcieClass(a, b, numa),
-                n,
-                cpu,
-                () -> speeds.whole().socketGbs(cpu.socketGbs()));
+        PcieHierarchy pcie = PcieHierarchy.of(ends, (a, b) -> pcieClass(a, b, numa), n, cpu, speeds.whole()::socketGbs);
         pcie.assumed().ifPresent(speeds.whole()::assume);
         List<Link> links = new ArrayList<>(pcie.links());
         links.addAll(xgmiLinks(speeds, bandwidths));

@@ -317,12 +317,8 @@ final class TopoMachine {
                     LinkSpeeds.PCIE_LANES,
                     LinkSpeeds.PCIE_LANES * speed.pcieLaneGbs(pcieGeneration())));
         }
-        PcieHierarchy pcie = PcieHierarchy.of(
-                ends,
-                this::pcieClass,
-                devices.size() + hubs.size(),
-                cpu,
-                () -> speeds.whole().socketGbs(cpu.socketGbs()));
+        PcieHierarchy pcie =
+                PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size(), cpu, speeds.whole()::socketGbs);
         pcie.assumed().ifPresent(speeds.whole()::assume);
         hubs.addAll(pcie.hubs());
         links.addAll(pcie.links());

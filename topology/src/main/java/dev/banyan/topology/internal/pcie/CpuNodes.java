@@ -93,13 +93,13 @@ public final class CpuNodes {
         int most = numbers.stream().mapToInt(Integer::intValue).max().orElse(0);
         // A CPU has 1, 2 or 4 NUMA nodes, so two of them have twice the greatest power of two that is in use.
         int half = numbered ? Integer.highestOneBit(most) : domains.size() / 2;
-        List<List<Integer>> twoCpus = List.of(new ArrayList<>(), new ArrayList<>());
+        List<List<Integer>> cpus = List.of(new ArrayList<>(), new ArrayList<>());
         int place = 0;
         for (List<Integer> nodes : domains.values()) {
             int number = numbered ? numbers.get(place) : place;
-            twoCpus.get(number < half ? 0 : 1).addAll(nodes);
+            cpus.get(number < half ? 0 : 1).addAll(nodes);
             place++;
         }
-        return twoCpus;
+        return cpus;
     }
 }

@@ -16,8 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
-import java.util.function.DoubleSupplier;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -91,7 +92,8 @@ public final class PcieHierarchy {
         }
     }
 
-    private PcieHierarchy(List<End> ends, Classes classes, int firstHub, CpuModel cpu, DoubleSupplier socketGbs) {
+    private PcieHierarchy(
+            List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<OptionalDouble> socketGbs) {
         this.ends = List.copyOf(ends);
         this.firstHub = firstHub;
         this.cpu = cpu;
@@ -113,10 +115,11 @@ public final class PcieHierarchy {
      * @param classes how near they are
      * @param firstHub node index of the first hub of the result
      * @param cpu the CPUs
-     * @param socketGbs GB/s one way between two sockets; asked if there are several
+     * @param socketGbs GB/s one way between two sockets, given what NCCL counts for such CPUs; asked if there are
+     *     several
      */
     public static PcieHierarchy of(
-            List<End> ends, Classes classes, int firstHub, CpuModel cpu, DoubleSupplier socketGbs) {
+            List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<OptionalDouble> socketGbs) {
         return new PcieHierarchy(ends, classes, firstHub, cpu, socketGbs);
     }
 
@@ -178,7 +181,7 @@ public final class PcieHierarchy {
      * Links two CPUs by one link, the nodes of a CPU by links that narrow nothing, and sockets without devices to the
      * first with some: data between devices takes no way over a socket that is only known by a card.
      */
-    private void linkSockets(Map<Integer, List<Integer>> sockets, DoubleSupplier socketGbs) {
+    private void linkSockets(Map<Integer, List<Integer>> sockets, ToDoubleFunction<OptionalDouble> socketGbs) {
         if (sockets.size() < 2) {
             return;
         }
@@ -192,9 +195,9 @@ public final class PcieHierarchy {
                     affinities.add(ends.get(end).affinity);
                 }));
         List<List<Integer>> cpus = CpuNodes.byCpu(affinities, cpu.nodesOfSocket());
-        for (List<Integer> cpu : cpus) {
-            int first = withDevices.get(cpu.getFirst());
-            for (int node : cpu.subList(1, cpu.size())) {
+        for (List<Integer> nodes : cpus) {
+            int first = withDevices.get(nodes.getFirst());
+            for (int node : nodes.subList(1, nodes.size())) {
                 int socket = withDevices.get(node);
                 Width all = sockets.getOrDefault(socket, List.of()).stream()
                         .map(this::width)
@@ -207,16 +210,16 @@ public final class PcieHierarchy {
                 link(
                         withDevices.get(cpus.get(a).getFirst()),
                         withDevices.get(cpus.get(b).getFirst()),
-                        socketGbs.getAsDouble());
+                        socketGbs.applyAsDouble(cpu.socketGbs()));
             }
         }
         int first = withDevices.isEmpty() ? sockets.keySet().iterator().next() : withDevices.getFirst();
         for (int socket : sockets.keySet()) {
             if (socket != first && !withDevices.contains(socket)) {
-                link(first, socket, socketGbs.getAsDouble());
+                link(first, socket, socketGbs.applyAsDouble(cpu.socketGbs()));
             }
         }
-        if (cpus.stream().anyMatch(cpu -> cpu.size() > 1)) {
+        if (cpus.stream().anyMatch(nodes -> nodes.size() > 1)) {
             assumed = CpuNodes.assumption(affinities, cpu.nodesOfSocket());
             nameNodes(sockets.keySet(), withDevices, CpuNodes.names(affinities));
         }

@@ -89,4 +89,10 @@ public final class RefusedPairs {
         return IntStream.range(0, order.size())
                 .anyMatch(hop -> NoPeerAccess.between(machine, order.get(hop), order.get((hop + 1) % order.size())));
     }
+
+    /** Returns whether some two devices of a machine have no peer access. */
+    public static boolean any(Machine machine) {
+        return IntStream.range(0, machine.size())
+                .anyMatch(a -> IntStream.range(0, a).anyMatch(b -> NoPeerAccess.between(machine, a, b)));
+    }
 }
