@@ -37,7 +37,7 @@ class ExchangeFaultTest {
             "cuMemsetD8Async",
             "cuMemcpyHtoDAsync",
             "cuModuleGetFunction",
-            "cuModuleLoadData",
+            "cuModuleLoadDataEx",
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",
             "cuPointerGetAttribute");
 

@@ -73,8 +73,7 @@ class OthersAllocateTest {
             CUdeviceptr memory = EmulatedGpus.allocate(1024);
             EmulatedGpus.ok(JCudaDriver.cuMemFree(memory));
         } else {
-            CUmodule module = new CUmodule();
-            EmulatedGpus.ok(JCudaDriver.cuModuleLoadData(module, new Kernel.Widen(DataType.I8).ptx()));
+            CUmodule module = EmulatedGpus.module(new Kernel.Widen(DataType.I8).ptx());
             EmulatedGpus.ok(JCudaDriver.cuModuleUnload(module));
         }
     }

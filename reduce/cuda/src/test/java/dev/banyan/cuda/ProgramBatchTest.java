@@ -311,7 +311,7 @@ class ProgramBatchTest {
                     "cuPointerGetAttribute",
                     "cuMemAlloc_v2",
                     "cuMemHostAlloc",
-                    "cuModuleLoadData",
+                    "cuModuleLoadDataEx",
                     "cuMemcpyHtoDAsync_v2",
                     "cuMemcpyDtoHAsync_v2",
                     "cuGraphLaunch",

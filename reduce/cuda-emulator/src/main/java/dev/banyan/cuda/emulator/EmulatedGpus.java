@@ -11,6 +11,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -195,11 +196,19 @@ public final class EmulatedGpus {
         return event;
     }
 
-    public static CUfunction function(String ptx, String name) {
+    /** Loads a module from native memory, so that the garbage collector can run while the driver lets the call wait. */
+    public static CUmodule module(String ptx) {
         CUmodule module = new CUmodule();
-        ok(JCudaDriver.cuModuleLoadData(module, ptx));
+        byte[] text = (ptx + "\0").getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer image = ByteBuffer.allocateDirect(text.length).put(0, text);
+        Pointer noOptions = Pointer.to(ByteBuffer.allocateDirect(Long.BYTES));
+        ok(JCudaDriver.cuModuleLoadDataEx(module, Pointer.to(image), 0, new int[0], noOptions));
+        return module;
+    }
+
+    public static CUfunction function(String ptx, String name) {
         CUfunction function = new CUfunction();
-        ok(JCudaDriver.cuModuleGetFunction(function, module, name));
+        ok(JCudaDriver.cuModuleGetFunction(function, module(ptx), name));
         return function;
     }
 

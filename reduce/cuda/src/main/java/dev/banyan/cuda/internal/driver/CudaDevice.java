@@ -2,11 +2,13 @@ package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.type.CudaException;
+import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class CudaDevice implements AutoCloseable {
     /** The compute capability of Volta, the first with the instructions that the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
+
+    private static final ByteBuffer NO_OPTIONS = ByteBuffer.allocateDirect(Long.BYTES);
 
     private record Loaded(CUmodule module, DriverFunction function) {}
 
@@ -130,8 +134,11 @@ public final class CudaDevice implements AutoCloseable {
     private Loaded load(Kernel kernel) {
         enter();
         CUmodule module = new CUmodule();
+        // The driver may let this wait for kernels. JCuda holds up the garbage collector while it loads an array of the
+        // Java heap, and who launches the kernels that those wait for may need the collector.
         Cuda.check(
-                JCudaDriver.cuModuleLoadData(module, KernelTexts.of(kernel)),
+                JCudaDriver.cuModuleLoadDataEx(
+                        module, Pointer.to(KernelTexts.of(kernel)), 0, new int[0], Pointer.to(NO_OPTIONS)),
                 "loading the kernel " + kernel.name() + " on device " + ordinal);
         DriverFunction function = new DriverFunction();
         int result = JCudaDriver.cuModuleGetFunction(function, module, kernel.name());

@@ -9,16 +9,17 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The parameters of a kernel, all of 64 bits, that is launched again and again. JCuda reads every parameter of a
- * launch through several calls of the JVM, some 15 us for the 38 of a device program; so this calls the driver itself.
- * Used by one thread at a time.
+ * The parameters of a kernel, in native memory. JCuda holds up the garbage collector while the driver launches a kernel
+ * with parameters from the Java heap: if the launch waits for a kernel of another GPU that another thread is about to
+ * launch, and that thread needs the collector, neither goes on. JCuda also reads each parameter through several calls
+ * of the JVM, some 15 us for the 38 of a device program; so this calls the driver itself. Used by one thread at a time.
  */
 public final class LaunchParameters {
     private final MemorySegment words;
     private final MemorySegment pointers;
 
-    public LaunchParameters(int count) {
-        Arena arena = Arena.ofAuto();
+    /** @param arena bounds the time in which the kernel can be launched */
+    public LaunchParameters(int count, Arena arena) {
         words = arena.allocate(ValueLayout.JAVA_LONG, count);
         pointers = arena.allocate(ValueLayout.JAVA_LONG, count);
         for (int i = 0; i < count; i++) {
@@ -26,8 +27,14 @@ public final class LaunchParameters {
         }
     }
 
+    /** Sets a parameter; one of fewer than 64 bits is the lower part of the value. */
     public void set(int index, long value) {
         words.setAtIndex(ValueLayout.JAVA_LONG, index, value);
+    }
+
+    /** Sets a parameter of more bytes, which are in native memory. */
+    public void set(int index, MemorySegment bytes) {
+        pointers.setAtIndex(ValueLayout.JAVA_LONG, index, bytes.address());
     }
 
     /** Launches a kernel of one dimension, and returns the driver's result. */

@@ -9,6 +9,7 @@ import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.LaunchOrder;
 import dev.banyan.cuda.internal.driver.LaunchParameters;
 import dev.banyan.cuda.internal.ptx.Kernel;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -39,7 +40,7 @@ public final class StoreSide {
     private final HostBlock sent;
     private final HostBlock arrived;
     private final HostBlock control;
-    private final LaunchParameters parameters = new LaunchParameters(8);
+    private final LaunchParameters parameters = new LaunchParameters(8, Arena.ofAuto());
 
     public StoreSide(CudaDevice device) {
         this.device = device;

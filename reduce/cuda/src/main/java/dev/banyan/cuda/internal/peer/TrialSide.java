@@ -3,23 +3,23 @@ package dev.banyan.cuda.internal.peer;
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.DeviceAddress;
+import dev.banyan.cuda.internal.driver.DriverFunction;
 import dev.banyan.cuda.internal.driver.DriverObjects;
+import dev.banyan.cuda.internal.driver.DriverStream;
 import dev.banyan.cuda.internal.driver.HostBlock;
+import dev.banyan.cuda.internal.driver.LaunchParameters;
 import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.cuda.internal.ptx.Element;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.type.ReduceOp;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
-import jcuda.NativePointerObject;
-import jcuda.Pointer;
-import jcuda.driver.CUfunction;
 import jcuda.driver.CUresult;
-import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
@@ -33,11 +33,12 @@ public final class TrialSide {
 
     private final CudaDevice device;
     private final DriverObjects objects;
-    private final CUstream stream;
+    private final DriverStream stream;
     private final DeviceAddress sent;
     private final DeviceAddress received;
     private final HostBlock host;
-    private final CUfunction kernel;
+    private final DriverFunction kernel;
+    private final LaunchParameters parameters = new LaunchParameters(5, Arena.ofAuto());
 
     public TrialSide(CudaDevice device) {
         this.device = device;
@@ -89,17 +90,13 @@ public final class TrialSide {
     /** Lets a kernel of this device copy from an address to another one. */
     public void copyByKernel(long target, long source) {
         device.enter();
-        Pointer from = Pointer.to(new DeviceAddress(source));
-        Pointer parameters = Pointer.to(
-                (NativePointerObject) Pointer.to(new DeviceAddress(target)),
-                from,
-                from,
-                Pointer.to(new long[] {BYTES / COPY.element().bytes()}),
-                Pointer.to(new int[] {1}));
+        parameters.set(0, target);
+        parameters.set(1, source);
+        parameters.set(2, source);
+        parameters.set(3, BYTES / COPY.element().bytes());
+        parameters.set(4, 1);
         int blocks = BYTES / (COPY.bytesPerThread() * Kernel.BLOCK);
-        check(
-                JCudaDriver.cuLaunchKernel(kernel, blocks, 1, 1, Kernel.BLOCK, 1, 1, 0, stream, parameters, null),
-                "cuLaunchKernel of " + COPY.name());
+        check(parameters.launch(kernel, blocks, Kernel.BLOCK, stream), "cuLaunchKernel of " + COPY.name());
     }
 
     /** Copies bytes at an address of this device to the host. */

@@ -2,17 +2,14 @@ package dev.banyan.cuda.internal.program;
 
 import dev.banyan.cuda.internal.driver.Cuda;
 import dev.banyan.cuda.internal.driver.CudaDevice;
+import dev.banyan.cuda.internal.driver.DriverStream;
+import dev.banyan.cuda.internal.driver.LaunchParameters;
 import dev.banyan.cuda.internal.ptx.ElementTable;
 import dev.banyan.cuda.internal.ptx.Kernel;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
-import java.util.List;
-import jcuda.NativePointerObject;
-import jcuda.Pointer;
-import jcuda.driver.CUstream;
-import jcuda.driver.JCudaDriver;
 
 /** A launch of a kernel that works on the elements of the arrays in a table. */
 final class ElementLaunch {
@@ -36,27 +33,21 @@ final class ElementLaunch {
     /**
      * Launches the kernel.
      *
-     * @param more the parameters behind the table
+     * @param more the parameters behind the table, as {@link LaunchParameters#set(int, long)} takes them
      */
-    void start(Kernel kernel, CudaDevice device, CUstream stream, List<? extends NativePointerObject> more) {
-        List<NativePointerObject> parameters = new ArrayList<>();
-        parameters.add(Pointer.to(table.array()));
-        parameters.add(Pointer.to(new int[] {entries}));
-        parameters.addAll(more);
+    void start(Kernel kernel, CudaDevice device, DriverStream stream, long... more) {
         device.enter();
-        Cuda.check(
-                JCudaDriver.cuLaunchKernel(
-                        device.function(kernel),
-                        blocks,
-                        1,
-                        1,
-                        Kernel.BLOCK,
-                        1,
-                        1,
-                        0,
-                        stream,
-                        Pointer.to(parameters.toArray(NativePointerObject[]::new)),
-                        null),
-                "cuLaunchKernel of " + kernel.name() + " on device " + device.ordinal());
+        try (Arena arena = Arena.ofConfined()) {
+            LaunchParameters parameters = new LaunchParameters(2 + more.length, arena);
+            parameters.set(
+                    0, arena.allocate(table.capacity(), Long.BYTES).copyFrom(MemorySegment.ofArray(table.array())));
+            parameters.set(1, entries);
+            for (int i = 0; i < more.length; i++) {
+                parameters.set(2 + i, more[i]);
+            }
+            Cuda.check(
+                    parameters.launch(device.function(kernel), blocks, Kernel.BLOCK, stream),
+                    "cuLaunchKernel of " + kernel.name() + " on device " + device.ordinal());
+        }
     }
 }

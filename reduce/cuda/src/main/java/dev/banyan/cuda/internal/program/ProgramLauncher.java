@@ -19,6 +19,7 @@ import dev.banyan.cuda.internal.ptx.ProgramCall;
 import dev.banyan.cuda.internal.ptx.ProgramStatus;
 import dev.banyan.cuda.type.CudaException;
 import dev.banyan.schedule.internal.program.DeviceProgram;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
@@ -61,7 +62,7 @@ public final class ProgramLauncher implements Launcher {
         private final DriverStream stream;
         private final LaunchOrder.Turns turns;
         private final MemorySegment control;
-        private final LaunchParameters parameters = new LaunchParameters(WORDS);
+        private final LaunchParameters parameters = new LaunchParameters(WORDS, Arena.ofAuto());
         /** The function of the launch that is being made; null if it has no kernel here. */
         private @Nullable DriverFunction function;
 

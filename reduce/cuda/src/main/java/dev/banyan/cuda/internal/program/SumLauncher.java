@@ -10,7 +10,6 @@ import dev.banyan.reduce.internal.sum.ReproducibleSum;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.schedule.type.DataType;
 import java.util.List;
-import jcuda.Pointer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,10 +57,6 @@ public final class SumLauncher {
     private void launch(Kind kind, List<SumPass> passes) {
         ElementLaunch launch = new ElementLaunch();
         passes.forEach(pass -> launch.add(pass.values(), pass.codes(), pass.integers(), pass.count()));
-        launch.start(
-                kind.kernel(),
-                kind.device(),
-                programs.stream(kind.device()),
-                List.of(Pointer.to(new int[] {kind.exponent()}), Pointer.to(new int[] {kind.divisor()})));
+        launch.start(kind.kernel(), kind.device(), programs.stream(kind.device()), kind.exponent(), kind.divisor());
     }
 }

@@ -11,9 +11,9 @@ import dev.banyan.reduce.backend.Completion;
 import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.DataType;
-import java.util.ArrayList;
 import java.util.List;
-import jcuda.Pointer;
+import java.util.stream.DoubleStream;
+import java.util.stream.LongStream;
 
 /**
  * Launches updates of values by kernels on their devices, in the streams of device programs: one launch for each
@@ -74,15 +74,16 @@ public final class UpdateLauncher {
         for (ParameterUpdate update : values) {
             launch.add(update.value(), update.gradient(), update.state(), update.count());
         }
-        List<Pointer> parameters = new ArrayList<>();
-        parameters.add(Pointer.to(new int[] {kind.step() == 1 ? 1 : 0}));
-        for (double coefficient : kind.optimizer().coefficients(kind.step())) {
-            parameters.add(
-                    kind.type() == DataType.F64
-                            ? Pointer.to(new double[] {coefficient})
-                            : Pointer.to(new float[] {(float) coefficient}));
-        }
+        LongStream isFirst = LongStream.of(kind.step() == 1 ? 1 : 0);
+        LongStream coefficients = DoubleStream.of(kind.optimizer().coefficients(kind.step()))
+                .mapToLong(value -> kind.type() == DataType.F64
+                        ? Double.doubleToRawLongBits(value)
+                        : Float.floatToRawIntBits((float) value));
         Kernel kernel = new Kernel.Update(Kernel.Update.Rule.of(kind.optimizer()), kind.type());
-        launch.start(kernel, kind.device(), programs.stream(kind.device()), parameters);
+        launch.start(
+                kernel,
+                kind.device(),
+                programs.stream(kind.device()),
+                LongStream.concat(isFirst, coefficients).toArray());
     }
 }
