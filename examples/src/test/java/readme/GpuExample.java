@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
 
 class GpuExample {
     static void main() {
-        var machine = new MachineReader().read(Path.of("topo.txt")); // made by nvidia-smi, as shown above
+        var machine = new MachineReader().read(Path.of("topo.txt")); // made by nvidia-smi, in this folder
         int[] gpus = IntStream.range(0, machine.size()).toArray();
         try (var ranks = Communicator.onGpus(machine, Config.load(), gpus)) {
             float[] values = new float[100_000];

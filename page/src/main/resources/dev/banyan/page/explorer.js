@@ -332,18 +332,22 @@ function treeControls(set, way) {
       ),
     ];
   }
+  const isRing = model.algorithms[way.algorithm] === "ring";
   const tree = way.trees[state.shown];
   const text = tree
-    ? `Tree ${state.shown + 1}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +
+    ? `${isRing ? "Chain" : "Tree"} ${state.shown + 1}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +
       `Share ${shareOf(tree)}: ${gbs(fraction(tree.share) * way.rate)}, ` +
       `depth ${Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))}.`
-    : `${count(way.trees.length, "tree")}, depth ${depthOf(way)}.`;
+    : (isRing
+        ? `${count(way.trees.length / set.devices.length, "ring")} as ${count(way.trees.length, "chain")}, one that ends at ` +
+          `each GPU, `
+        : `${count(way.trees.length, "tree")}, `) + `depth ${depthOf(way)}.`;
   return [
     html(
       "div",
       { class: "row", role: "group", "aria-label": "What the picture shows" },
       press(LOAD, "Load"),
-      press(ALL_TREES, way.trees.length === 1 ? "The tree" : "All trees"),
+      press(ALL_TREES, way.trees.length === 1 ? "The tree" : isRing ? "All chains" : "All trees"),
       ...(way.trees.length === 1
         ? []
         : way.trees.map((_, number) =>

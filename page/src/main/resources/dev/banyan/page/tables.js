@@ -46,7 +46,7 @@ function wayTable() {
     way.trees?.length ?? "",
     way.trees ? depthOf(way) : "",
   ]);
-  return { head: ["algorithm", "GB/s of algbw", "exact", "% of the bound", "trees", "depth"], rows, texts: 1 };
+  return { head: ["algorithm", "GB/s of algbw", "exact", "% of the bound", "trees, or chains of rings", "depth"], rows, texts: 1 };
 }
 
 function treeTable() {

@@ -137,6 +137,8 @@ class MachinePageBrowserTest {
         Set<String> star = strokes();
         assertThat(star).isNotEqualTo(packed);
         assertThat(browser.text("#tree-text")).contains("1 tree, depth 1");
+        browser.click("#panel input[value='3']");
+        assertThat(browser.text("#tree-text")).contains("4 rings as 32 chains, one that ends at each GPU, depth 7");
     }
 
     private static Set<String> strokes() {
@@ -336,7 +338,7 @@ class MachinePageBrowserTest {
                 + "document.querySelector('main').prepend(area); area.focus()");
         browser.find("#pasted").sendKeys(Keys.chord(Keys.CONTROL, "v"));
         assertThat(browser.find("#pasted").getAttribute("value"))
-                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees\tdepth\n"
+                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees, or chains of rings\tdepth\n"
                         + "packing\t85.7143\t600/7\t100\t");
     }
 

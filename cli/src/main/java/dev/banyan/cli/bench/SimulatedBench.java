@@ -53,7 +53,7 @@ import org.jspecify.annotations.Nullable;
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench {
     private static final String JVM_ALONE =
-            "# Banyan's kernels and graphs serve programs on the JVM; Python reaches exported files alone (banyan"
+            "# Banyan's kernels and graphs serve programs on the JVM; Python can use only exported files (banyan"
                     + " export)";
 
     /** Times are the same if they differ by less than this fraction. */

@@ -169,7 +169,9 @@ public final class ExportCommand extends Subcommand {
                 chosen, Math.min(named.rings(), mostChannels(chosen.machine().size())));
         String useless = export.uselessness();
         if (useless != null && !force) {
-            throw new IllegalStateException("nothing is written: " + useless + "; --force writes it all the same");
+            throw new IllegalStateException("nothing is written: " + useless
+                    + ", so leave it to that (--force writes the file all the same; --for mscclpp writes plans for"
+                    + " MSCCL++)");
         }
         print(target == Target.nccl ? export.graph(path("graph.xml"), assumedSocketGbs) : export.variables());
     }

@@ -235,7 +235,9 @@ public final class MachineDrawing {
         // Opposite nodes are joined below the others.
         double turn = Math.abs(shorter) > Math.PI - 1e-6 ? Math.copySign(Math.PI, Math.cos(angle[inner])) : shorter;
         boolean sameTier = beyond[inner] == beyond[outer];
-        double along = sameTier ? beyond[inner] + 0.42 : (beyond[inner] + beyond[outer]) / 2;
+        double along = sameTier
+                ? beyond[inner] + 0.42 + 0.2 * passedHubs(inner, outer, turn)
+                : (beyond[inner] + beyond[outer]) / 2;
         int arcs = Math.max(1, (int) Math.ceil(Math.abs(turn) / ARC));
         List<Point> points = new ArrayList<>();
         points.add(at[inner]);
@@ -253,6 +255,16 @@ public final class MachineDrawing {
         }
         points.add(at[outer]);
         return points;
+    }
+
+    /** Counts the hubs of one tier between two of it: a line past these stays apart from the lines that end there. */
+    private long passedHubs(int from, int to, double turn) {
+        return IntStream.range(machine.size(), machine.nodeCount())
+                .filter(hub -> drawn[hub] && hub != from && hub != to && tiers.of(hub) == tiers.of(from))
+                .mapToDouble(hub -> Math.signum(turn) * (angle[hub] - angle[from]))
+                .map(turned -> turned - 2 * Math.PI * Math.floor(turned / (2 * Math.PI)))
+                .filter(turned -> turned < Math.abs(turn))
+                .count();
     }
 
     /** Falls from 1 to 0 within an angle, at last without a slope. */

@@ -7,7 +7,9 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Presets;
+import java.awt.geom.Line2D;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,6 +52,46 @@ class MachineDrawingTest {
                 assertThat(point.y()).isBetween(0.0, (double) MachineDrawing.HEIGHT);
             });
         }
+    }
+
+    @Test
+    void aLinePastAHubStaysApartFromTheLinesThatEndThere() {
+        Machine machine = new Machine(
+                "four sockets",
+                IntStream.range(0, 4).mapToObj(gpu -> Device.named("GPU" + gpu)).toList(),
+                IntStream.range(0, 4)
+                        .mapToObj(cpu -> Hub.of("CPU " + cpu, Hub.Kind.CPU_SOCKET))
+                        .toList(),
+                Stream.concat(
+                                IntStream.range(0, 4)
+                                        .boxed()
+                                        .flatMap(gpu -> Stream.of(
+                                                Link.duplex(gpu, (gpu + 1) % 4, Link.Kind.NVLINK, 1, 25, 1),
+                                                Link.duplex(gpu, 4 + gpu, Link.Kind.PCIE, 16, 12, 1),
+                                                Link.duplex(4 + gpu, 4 + (gpu + 1) % 4, Link.Kind.SOCKET, 1, 10, 1))),
+                                Stream.of(Link.duplex(4, 6, Link.Kind.SOCKET, 1, 10, 1)))
+                        .toList(),
+                List.of(),
+                List.of());
+        MachineDrawing drawing = new MachineDrawing(machine, false);
+        List<Point> across = drawing.line(4, 6);
+        for (int cpu = 0; cpu < 4; cpu++) {
+            List<Point> line = drawing.line(4 + cpu, 4 + (cpu + 1) % 4);
+            assertThat(distance(line.get(line.size() / 2), across)).isGreaterThan(4);
+        }
+    }
+
+    private static double distance(Point point, List<Point> line) {
+        return IntStream.range(1, line.size())
+                .mapToDouble(to -> Line2D.ptSegDist(
+                        line.get(to - 1).x(),
+                        line.get(to - 1).y(),
+                        line.get(to).x(),
+                        line.get(to).y(),
+                        point.x(),
+                        point.y()))
+                .min()
+                .orElseThrow();
     }
 
     @Test
