@@ -259,7 +259,7 @@ function legend() {
         {},
         ...[
           "curve",
-          `time of ${size(bytes[at])}`,
+          `time of ${size(bytes[at])} in place`,
           ...(RANGED ? ["range"] : []),
           "busbw",
           `algorithm at ${size(bytes[at])}`,

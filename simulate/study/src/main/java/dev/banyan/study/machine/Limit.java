@@ -120,6 +120,6 @@ public record Limit(String counted, double algbwGBs, double busbwGBs, String bou
     /** One line for people, without the reason, which {@code banyan bound} has. */
     public String sentence() {
         return "bound (" + counted + "): " + Numbers.gbs(algbwGBs) + " algbw, " + Numbers.gbs(busbwGBs)
-                + " busbw (banyan bound has the reason)";
+                + " busbw (banyan bound has its reason and assumptions)";
     }
 }

@@ -7,13 +7,14 @@ import java.util.stream.Collectors;
 
 /** A description's assumptions in words. */
 public final class AssumptionText {
-    /** Words of assumptions on speeds, and the options that replace these. */
+    /** Words of assumptions on speeds, and what replaces these. */
     private static final List<Replaced> REPLACED = List.of(
             new Replaced(SpeedChoice.BETWEEN_SOCKETS, List.of("--socket-gbs")),
+            new Replaced(SpeedChoice.INSIDE_CPU, List.of("editing what topo --write json prints")),
             new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen")),
             new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")));
 
-    private record Replaced(String words, List<String> options) {}
+    private record Replaced(String words, List<String> remedies) {}
 
     private AssumptionText() {}
 
@@ -22,9 +23,9 @@ public final class AssumptionText {
         if (assumed.isEmpty()) {
             return Optional.empty();
         }
-        String options = REPLACED.stream()
+        String remedies = REPLACED.stream()
                 .filter(one -> assumed.stream().anyMatch(phrase -> phrase.contains(one.words())))
-                .flatMap(one -> one.options().stream())
+                .flatMap(one -> one.remedies().stream())
                 .distinct()
                 .collect(Collectors.joining(" or "));
         String cpu = assumed.stream().anyMatch(phrase -> phrase.endsWith(SpeedChoice.BETWEEN_SOCKETS))
@@ -32,6 +33,6 @@ public final class AssumptionText {
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
                 + "; only rates over such links rest on that"
-                + (options.isEmpty() ? "" : " (" + cpu + "state what you know by " + options + ")"));
+                + (remedies.isEmpty() ? "" : " (" + cpu + "state what you know by " + remedies + ")"));
     }
 }
