@@ -363,7 +363,7 @@ class BoundCommandTest {
         String options = " --pcie-gen 5 --nvlink-gbs 25 --peer-access yes --machine " + file;
         assertThat(CommandRun.of("bound" + options).out())
                 .contains("# assumed: PCIe's speed between the NUMA nodes of a CPU; only rates over such links rest on"
-                        + " that (state what you know by editing what topo --write json prints)\n")
+                        + " that (state what you know by the JSON of topo --write json)\n")
                 .contains("# all_reduce: limited by the links of GPU0, GPU1 to the others: 96 GB/s\n");
         assertThat(CommandRun.of("bound --socket-gbs 30" + options).out())
                 .contains("# --socket-gbs changes nothing: no link of one-cpu.txt joins two CPUs\n");

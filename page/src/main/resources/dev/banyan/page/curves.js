@@ -26,7 +26,7 @@ const RANGED = ranged.length > 0;
 /** True if some time by Banyan has a range. */
 const BANYAN_RANGED = ranged.some((curve) => curve.name !== NCCL);
 
-let focus = Math.max(0, curves.findIndex((curve) => curve.name === model.algorithms[model.chosen]));
+let focus = Math.max(0, curves.findIndex((curve) => curve.name === "auto"));
 let at = Math.max(0, bytes.indexOf(SHOWN_SIZE));
 let plots = [];
 

@@ -332,15 +332,15 @@ function treeControls(set, way) {
       ),
     ];
   }
-  const isRing = model.algorithms[way.algorithm] === "ring";
+  const isRing = model.algorithms[way.algorithm].split("/")[0] === "ring";
   const tree = way.trees[state.shown];
   const text = tree
     ? `${isRing ? "Chain" : "Tree"} ${state.shown + 1}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +
       `Share ${shareOf(tree)}: ${gbs(fraction(tree.share) * way.rate)}, ` +
       `depth ${Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))}.`
     : (isRing
-        ? `${count(way.trees.length / set.devices.length, "ring")} as ${count(way.trees.length, "chain")}, one that ends at ` +
-          `each GPU, `
+        ? `${count(way.trees.length / set.devices.length, "ring")} as ${count(way.trees.length, "chain")}, one for each ring and ` +
+          `GPU, `
         : `${count(way.trees.length, "tree")}, `) + `depth ${depthOf(way)}.`;
   return [
     html(
@@ -353,7 +353,7 @@ function treeControls(set, way) {
         : way.trees.map((_, number) =>
             press(number, String(number + 1), {
               style: `border-bottom:3px solid ${hue(number)}`,
-              "aria-label": `Tree ${number + 1}`,
+              "aria-label": `${isRing ? "Chain" : "Tree"} ${number + 1}`,
             }),
           )),
     ),

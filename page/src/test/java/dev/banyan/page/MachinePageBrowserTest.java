@@ -138,7 +138,7 @@ class MachinePageBrowserTest {
         assertThat(star).isNotEqualTo(packed);
         assertThat(browser.text("#tree-text")).contains("1 tree, depth 1");
         browser.click("#panel input[value='3']");
-        assertThat(browser.text("#tree-text")).contains("4 rings as 32 chains, one that ends at each GPU, depth 7");
+        assertThat(browser.text("#tree-text")).contains("4 rings as 32 chains, one for each ring and GPU, depth 7");
     }
 
     private static Set<String> strokes() {

@@ -170,7 +170,7 @@ public final class ExportCommand extends Subcommand {
         String useless = export.uselessness();
         if (useless != null && !force) {
             throw new IllegalStateException("nothing is written: " + useless
-                    + ", so leave it to that (--force writes the file all the same; --for mscclpp writes plans for"
+                    + ", so let it search (--force writes the file all the same; --for mscclpp writes plans for"
                     + " MSCCL++)");
         }
         print(target == Target.nccl ? export.graph(path("graph.xml"), assumedSocketGbs) : export.variables());

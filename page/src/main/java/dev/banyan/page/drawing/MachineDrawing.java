@@ -235,9 +235,9 @@ public final class MachineDrawing {
         // Opposite nodes are joined below the others.
         double turn = Math.abs(shorter) > Math.PI - 1e-6 ? Math.copySign(Math.PI, Math.cos(angle[inner])) : shorter;
         boolean sameTier = beyond[inner] == beyond[outer];
-        double along = sameTier
-                ? beyond[inner] + 0.42 + 0.2 * passedHubs(inner, outer, turn)
-                : (beyond[inner] + beyond[outer]) / 2;
+        double passed = sameTier ? passedHubs(inner, outer, turn) : 0;
+        double along =
+                sameTier ? beyond[inner] + 0.42 + 0.3 * passed / (passed + 1) : (beyond[inner] + beyond[outer]) / 2;
         int arcs = Math.max(1, (int) Math.ceil(Math.abs(turn) / ARC));
         List<Point> points = new ArrayList<>();
         points.add(at[inner]);
@@ -263,7 +263,7 @@ public final class MachineDrawing {
                 .filter(hub -> drawn[hub] && hub != from && hub != to && tiers.of(hub) == tiers.of(from))
                 .mapToDouble(hub -> Math.signum(turn) * (angle[hub] - angle[from]))
                 .map(turned -> turned - 2 * Math.PI * Math.floor(turned / (2 * Math.PI)))
-                .filter(turned -> turned < Math.abs(turn))
+                .filter(turned -> turned > 1e-6 && turned < Math.abs(turn) - 1e-6)
                 .count();
     }
 

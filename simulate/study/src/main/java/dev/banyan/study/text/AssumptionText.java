@@ -10,9 +10,9 @@ public final class AssumptionText {
     /** Words of assumptions on speeds, and what replaces these. */
     private static final List<Replaced> REPLACED = List.of(
             new Replaced(SpeedChoice.BETWEEN_SOCKETS, List.of("--socket-gbs")),
-            new Replaced(SpeedChoice.INSIDE_CPU, List.of("editing what topo --write json prints")),
             new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen")),
-            new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")));
+            new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")),
+            new Replaced(SpeedChoice.INSIDE_CPU, List.of("the JSON of topo --write json")));
 
     private record Replaced(String words, List<String> remedies) {}
 

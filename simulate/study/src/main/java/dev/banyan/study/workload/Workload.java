@@ -91,7 +91,7 @@ public record Workload(String name, List<Long> elements) {
         if (waiting > 0) {
             buckets.add(waiting);
         }
-        return new Workload(name + " in buckets of at least " + new ByteSize(bytes).label(), buckets);
+        return new Workload(name + " in buckets closed at " + new ByteSize(bytes).label(), buckets);
     }
 
     /** The gradients of 4 bytes in buckets of the limits that PyTorch's DistributedDataParallel takes by itself. */

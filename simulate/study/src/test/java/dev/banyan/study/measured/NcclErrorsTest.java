@@ -50,8 +50,9 @@ class NcclErrorsTest {
             Matcher version = Pattern.compile("^NCCL ([0-9.]+[0-9])").matcher(sweep.remark());
             versions.computeIfAbsent(key, _ -> new ArrayList<>())
                     .add(version.find() ? version.group(1) : NcclErrors.UNSTATED);
-            classes.computeIfAbsent(key, _ -> Map.of(true, new ArrayList<>(), false, new ArrayList<>()))
-                    .get(sweep.seen().isPresent())
+            Objects.requireNonNull(
+                            classes.computeIfAbsent(key, _ -> Map.of(true, new ArrayList<>(), false, new ArrayList<>()))
+                                    .get(sweep.seen().isPresent()))
                     .add(SweepComparison.of(
                             NcclSweepReader.read(file).getFirst(),
                             rings,
@@ -62,9 +63,9 @@ class NcclErrorsTest {
         classes.forEach((key, sweeps) -> computed.add(NcclErrors.of(
                 key.profile(),
                 key.collective(),
-                sweeps.get(true),
-                sweeps.get(false),
-                versions.get(key).stream().distinct().toList())));
+                Objects.requireNonNull(sweeps.get(true)),
+                Objects.requireNonNull(sweeps.get(false)),
+                Objects.requireNonNull(versions.get(key)).stream().distinct().toList())));
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
                 .usingRecursiveComparison()

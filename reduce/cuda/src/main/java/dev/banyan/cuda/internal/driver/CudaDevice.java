@@ -2,6 +2,8 @@ package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.cuda.type.CudaException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -29,7 +31,8 @@ public final class CudaDevice implements AutoCloseable {
     /** The compute capability of Volta, the first with the instructions that the kernels use. */
     private static final int LEAST_CAPABILITY = 70;
 
-    private static final ByteBuffer NO_OPTIONS = ByteBuffer.allocateDirect(Long.BYTES);
+    /** JCuda would replace null by an array of the Java heap. */
+    private static final Pointer NO_OPTIONS = Pointer.to(ByteBuffer.allocateDirect(Long.BYTES));
 
     private record Loaded(CUmodule module, DriverFunction function) {}
 
@@ -134,12 +137,14 @@ public final class CudaDevice implements AutoCloseable {
     private Loaded load(Kernel kernel) {
         enter();
         CUmodule module = new CUmodule();
-        // The driver may let this wait for kernels. JCuda holds up the garbage collector while it loads an array of the
-        // Java heap, and who launches the kernels that those wait for may need the collector.
-        Cuda.check(
-                JCudaDriver.cuModuleLoadDataEx(
-                        module, Pointer.to(KernelTexts.of(kernel)), 0, new int[0], Pointer.to(NO_OPTIONS)),
-                "loading the kernel " + kernel.name() + " on device " + ordinal);
+        // From native memory, for the reason that LaunchParameters gives: the driver may let a load wait for kernels.
+        try (Arena arena = Arena.ofConfined()) {
+            ByteBuffer text = arena.allocateFrom(ValueLayout.JAVA_BYTE, KernelTexts.of(kernel))
+                    .asByteBuffer();
+            Cuda.check(
+                    JCudaDriver.cuModuleLoadDataEx(module, Pointer.to(text), 0, new int[0], NO_OPTIONS),
+                    "loading the kernel " + kernel.name() + " on device " + ordinal);
+        }
         DriverFunction function = new DriverFunction();
         int result = JCudaDriver.cuModuleGetFunction(function, module, kernel.name());
         if (result != CUresult.CUDA_SUCCESS) {

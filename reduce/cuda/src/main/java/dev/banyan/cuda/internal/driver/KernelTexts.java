@@ -2,7 +2,6 @@ package dev.banyan.cuda.internal.driver;
 
 import dev.banyan.cuda.internal.ptx.Kernel;
 import java.lang.ref.SoftReference;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,20 +12,16 @@ import java.util.concurrent.ConcurrentHashMap;
  * from any thread.
  */
 final class KernelTexts {
-    private static final Map<Kernel, SoftReference<ByteBuffer>> TEXTS = new ConcurrentHashMap<>();
+    private static final Map<Kernel, SoftReference<byte[]>> TEXTS = new ConcurrentHashMap<>();
 
     private KernelTexts() {}
 
-    /**
-     * Returns the module of a kernel as the driver takes it: PTX text and a zero, in native memory. Callers must not
-     * change it.
-     */
-    static ByteBuffer of(Kernel kernel) {
-        SoftReference<ByteBuffer> kept = TEXTS.get(kernel);
-        ByteBuffer text = kept == null ? null : kept.get();
+    /** Returns the module of a kernel as the driver takes it: PTX text and a zero. Callers must not change it. */
+    static byte[] of(Kernel kernel) {
+        SoftReference<byte[]> kept = TEXTS.get(kernel);
+        byte[] text = kept == null ? null : kept.get();
         if (text == null) {
-            byte[] bytes = (kernel.ptx() + "\0").getBytes(StandardCharsets.US_ASCII);
-            text = ByteBuffer.allocateDirect(bytes.length).put(0, bytes);
+            text = (kernel.ptx() + "\0").getBytes(StandardCharsets.US_ASCII);
             TEXTS.put(kernel, new SoftReference<>(text));
         }
         return text;

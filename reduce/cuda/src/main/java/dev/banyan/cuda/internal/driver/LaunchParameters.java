@@ -9,8 +9,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The parameters of a kernel, in native memory. JCuda holds up the garbage collector while the driver launches a kernel
- * with parameters from the Java heap: if the launch waits for a kernel of another GPU that another thread is about to
+ * The parameters of a kernel, in native memory. While a call of the driver has an array of the Java heap, JCuda holds
+ * up the serial and the parallel garbage collector. If the call waits for a kernel that another thread is about to
  * launch, and that thread needs the collector, neither goes on. JCuda also reads each parameter through several calls
  * of the JVM, some 15 us for the 38 of a device program; so this calls the driver itself. Used by one thread at a time.
  */
@@ -32,7 +32,7 @@ public final class LaunchParameters {
         words.setAtIndex(ValueLayout.JAVA_LONG, index, value);
     }
 
-    /** Sets a parameter of more bytes, which are in native memory. */
+    /** Sets a parameter of more bytes, in native memory that stays until the launch returns. */
     public void set(int index, MemorySegment bytes) {
         pointers.setAtIndex(ValueLayout.JAVA_LONG, index, bytes.address());
     }

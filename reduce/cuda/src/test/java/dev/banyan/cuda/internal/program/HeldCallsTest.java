@@ -13,6 +13,7 @@ import dev.banyan.cuda.internal.peer.TrialSide;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.schedule.type.DataType;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
@@ -20,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * A call of the driver that waits for kernels lets the garbage collector run: the thread that launches what those
- * kernels wait for may need it. A test that holds the collector up hangs (with a collector that does not pin regions,
- * as the build has it).
+ * kernels wait for may need it. The build runs tests with the
+ * serial collector, which such a call holds up if it has an array of the Java heap.
  */
 class HeldCallsTest {
     private static final Kernel UPDATE = new Kernel.Update(Kernel.Update.Rule.SGD, DataType.F32);
@@ -40,14 +41,23 @@ class HeldCallsTest {
 
     /** Collects garbage while a call is in the driver, which then goes on. */
     private void collectDuring(Runnable call, String count) {
-        CompletableFuture<Void> held = CompletableFuture.runAsync(call);
-        while (emulator.count(count) == 0) {
+        CompletableFuture<Void> held = CompletableFuture.runAsync(call, HeldCallsTest::start);
+        while (emulator.count(count) == 0 && !held.isDone()) {
             Thread.onSpinWait();
         }
-        System.gc();
         assertThat(held).isNotDone();
-        emulator.tell("release 0");
+        CompletableFuture<Void> collection = CompletableFuture.runAsync(System::gc, HeldCallsTest::start);
+        try {
+            assertThat(collection).succeedsWithin(Duration.ofMinutes(5));
+        } finally {
+            emulator.tell("release 0");
+        }
         held.join();
+    }
+
+    /** Starts a thread, as the common pool may have one alone. */
+    private static void start(Runnable task) {
+        Thread.ofPlatform().daemon().start(task);
     }
 
     @Test
