@@ -7,6 +7,7 @@ import { BUS_FACTOR, boundOfTimes, model } from "./model.js";
 
 const BOUND = "bound";
 const BOUND_NAME = `bound${model.inSwitch ? " with sums in switches" : " of the links"}`;
+const AUTO = "auto";
 const NCCL = "nccl";
 const SHOWN_SIZE = 64 * 2 ** 20;
 
@@ -26,7 +27,7 @@ const RANGED = ranged.length > 0;
 /** True if some time by Banyan has a range. */
 const BANYAN_RANGED = ranged.some((curve) => curve.name !== NCCL);
 
-let focus = Math.max(0, curves.findIndex((curve) => curve.name === "auto"));
+let focus = Math.max(0, curves.findIndex((curve) => curve.name === AUTO));
 let at = Math.max(0, bytes.indexOf(SHOWN_SIZE));
 let plots = [];
 
@@ -35,7 +36,7 @@ const toBusbw = (us, each) => (each / us / 1e3) * BUS_FACTOR;
 
 /** Colour of a curve; predictions of an algorithm have the same everywhere. */
 export function curveColour(curve) {
-  return curve.name === BOUND || curve.name === "auto"
+  return curve.name === BOUND || curve.name === AUTO
     ? colour("ink")
     : curve.name === NCCL
       ? colour("soft")
@@ -43,7 +44,7 @@ export function curveColour(curve) {
 }
 
 function dashes(curve) {
-  return curve.name === BOUND ? [3, 4] : curve.name === "auto" ? [9, 4] : curve.name === NCCL ? [6, 2] : undefined;
+  return curve.name === BOUND ? [3, 4] : curve.name === AUTO ? [9, 4] : curve.name === NCCL ? [6, 2] : undefined;
 }
 
 /** Style of a curve's swatch, with its dashes. */
@@ -202,7 +203,7 @@ function cells(curve) {
 function legend() {
   const rows = curves.map((curve, index) => {
     const name =
-      curve.name === BOUND ? BOUND_NAME : curve.name === "auto" ? "auto (what Banyan takes)" : curve.name;
+      curve.name === BOUND ? BOUND_NAME : curve.name === AUTO ? "auto (what Banyan takes)" : curve.name;
     return html(
       "tr",
       { "data-curve": curve.name },

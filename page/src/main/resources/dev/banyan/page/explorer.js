@@ -333,27 +333,27 @@ function treeControls(set, way) {
     ];
   }
   const isRing = model.algorithms[way.algorithm].split("/")[0] === "ring";
+  const word = isRing ? "chain" : "tree";
+  const title = (number) => `${isRing ? "Chain" : "Tree"} ${number + 1}`;
   const tree = way.trees[state.shown];
   const text = tree
-    ? `${isRing ? "Chain" : "Tree"} ${state.shown + 1}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +
+    ? `${title(state.shown)}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +
       `Share ${shareOf(tree)}: ${gbs(fraction(tree.share) * way.rate)}, ` +
       `depth ${Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))}.`
-    : (isRing
-        ? `${count(way.trees.length / set.devices.length, "ring")} as ${count(way.trees.length, "chain")}, one for each ring and ` +
-          `GPU, `
-        : `${count(way.trees.length, "tree")}, `) + `depth ${depthOf(way)}.`;
+    : (isRing ? `${count(way.trees.length / set.devices.length, "ring")} as ` : "") +
+      `${count(way.trees.length, word)}, ${isRing ? "one for each ring and GPU, " : ""}depth ${depthOf(way)}.`;
   return [
     html(
       "div",
       { class: "row", role: "group", "aria-label": "What the picture shows" },
       press(LOAD, "Load"),
-      press(ALL_TREES, way.trees.length === 1 ? "The tree" : isRing ? "All chains" : "All trees"),
+      press(ALL_TREES, way.trees.length === 1 ? `The ${word}` : `All ${word}s`),
       ...(way.trees.length === 1
         ? []
         : way.trees.map((_, number) =>
             press(number, String(number + 1), {
               style: `border-bottom:3px solid ${hue(number)}`,
-              "aria-label": `${isRing ? "Chain" : "Tree"} ${number + 1}`,
+              "aria-label": title(number),
             }),
           )),
     ),

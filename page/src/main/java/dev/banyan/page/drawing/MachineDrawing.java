@@ -234,10 +234,7 @@ public final class MachineDrawing {
         double shorter = Math.IEEEremainder(angle[outer] - angle[inner], 2 * Math.PI);
         // Opposite nodes are joined below the others.
         double turn = Math.abs(shorter) > Math.PI - 1e-6 ? Math.copySign(Math.PI, Math.cos(angle[inner])) : shorter;
-        boolean sameTier = beyond[inner] == beyond[outer];
-        double passed = sameTier ? passedHubs(inner, outer, turn) : 0;
-        double along =
-                sameTier ? beyond[inner] + 0.42 + 0.3 * passed / (passed + 1) : (beyond[inner] + beyond[outer]) / 2;
+        double along = along(inner, outer, turn);
         int arcs = Math.max(1, (int) Math.ceil(Math.abs(turn) / ARC));
         List<Point> points = new ArrayList<>();
         points.add(at[inner]);
@@ -257,7 +254,16 @@ public final class MachineDrawing {
         return points;
     }
 
-    /** Counts the hubs of one tier between two of it: a line past these stays apart from the lines that end there. */
+    /** Returns the tier along which a line goes. A line past hubs stays apart from the lines that end there. */
+    private double along(int inner, int outer, double turn) {
+        if (beyond[inner] != beyond[outer]) {
+            return (beyond[inner] + beyond[outer]) / 2;
+        }
+        double passed = passedHubs(inner, outer, turn);
+        return beyond[inner] + 0.42 + 0.3 * passed / (passed + 1);
+    }
+
+    /** Counts the hubs of one tier between two of it. */
     private long passedHubs(int from, int to, double turn) {
         return IntStream.range(machine.size(), machine.nodeCount())
                 .filter(hub -> drawn[hub] && hub != from && hub != to && tiers.of(hub) == tiers.of(from))

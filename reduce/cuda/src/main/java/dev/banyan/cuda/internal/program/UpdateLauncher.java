@@ -12,8 +12,6 @@ import dev.banyan.reduce.optimizer.Optimizer;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.type.DataType;
 import java.util.List;
-import java.util.stream.DoubleStream;
-import java.util.stream.LongStream;
 
 /**
  * Launches updates of values by kernels on their devices, in the streams of device programs: one launch for each
@@ -74,16 +72,15 @@ public final class UpdateLauncher {
         for (ParameterUpdate update : values) {
             launch.add(update.value(), update.gradient(), update.state(), update.count());
         }
-        LongStream isFirst = LongStream.of(kind.step() == 1 ? 1 : 0);
-        LongStream coefficients = DoubleStream.of(kind.optimizer().coefficients(kind.step()))
-                .mapToLong(value -> kind.type() == DataType.F64
-                        ? Double.doubleToRawLongBits(value)
-                        : Float.floatToRawIntBits((float) value));
+        double[] coefficients = kind.optimizer().coefficients(kind.step());
+        long[] parameters = new long[1 + coefficients.length];
+        parameters[0] = kind.step() == 1 ? 1 : 0;
+        for (int c = 0; c < coefficients.length; c++) {
+            parameters[1 + c] = kind.type() == DataType.F64
+                    ? Double.doubleToRawLongBits(coefficients[c])
+                    : Float.floatToRawIntBits((float) coefficients[c]);
+        }
         Kernel kernel = new Kernel.Update(Kernel.Update.Rule.of(kind.optimizer()), kind.type());
-        launch.start(
-                kernel,
-                kind.device(),
-                programs.stream(kind.device()),
-                LongStream.concat(isFirst, coefficients).toArray());
+        launch.start(kernel, kind.device(), programs.stream(kind.device()), parameters);
     }
 }

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * A call of the driver that waits for kernels lets the garbage collector run: the thread that launches what those
- * kernels wait for may need it. The build runs tests with the
- * serial collector, which such a call holds up if it has an array of the Java heap.
+ * kernels wait for may need it. The build runs tests with the serial collector, which such a call holds up if it has an
+ * array of the Java heap.
  */
 class HeldCallsTest {
     private static final Kernel UPDATE = new Kernel.Update(Kernel.Update.Rule.SGD, DataType.F32);
