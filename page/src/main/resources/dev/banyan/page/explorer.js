@@ -15,6 +15,7 @@ import {
   pathsBetween,
   setOf,
   shareOf,
+  treeWord,
   whole,
 } from "./model.js";
 import { dashesOf, linkText, MachineView, strokeWidth } from "./drawing.js";
@@ -332,9 +333,9 @@ function treeControls(set, way) {
       ),
     ];
   }
-  const isRing = model.algorithms[way.algorithm].split("/")[0] === "ring";
-  const word = isRing ? "chain" : "tree";
-  const title = (number) => `${isRing ? "Chain" : "Tree"} ${number + 1}`;
+  const word = treeWord(way.algorithm);
+  const isRing = word === "chain";
+  const title = (number) => `${sentence(word)} ${number + 1}`;
   const tree = way.trees[state.shown];
   const text = tree
     ? `${title(state.shown)}: sums go up to ${nameOf(set.devices[tree.up.indexOf(-1)])}, results come down. ` +

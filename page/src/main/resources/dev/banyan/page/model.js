@@ -108,6 +108,11 @@ export function depthOf(way) {
   return Math.max(...way.trees.map((tree) => Math.max(...depthsOf(tree.up), ...depthsOf(tree.down ?? tree.up))));
 }
 
+/** The word for the trees of an algorithm of the page: rings are shown as chains. */
+export function treeWord(algorithm) {
+  return model.algorithms[algorithm].split("/")[0] === "ring" ? "chain" : "tree";
+}
+
 /** Share of a tree in words: a fraction where that is short, else percents. */
 export function shareOf(tree) {
   return tree.share.length <= 7 ? tree.share : `${digits(100 * fraction(tree.share), 3)}%`;

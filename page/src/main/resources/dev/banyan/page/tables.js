@@ -132,7 +132,7 @@ function transferTable() {
     each.sum ? "sum" : "result or copy",
   ]);
   return {
-    head: ["start (µs)", "last byte leaves (µs)", "arrives (µs)", "from", "to", "tree", "what"],
+    head: ["start (µs)", "last byte leaves (µs)", "arrives (µs)", "from", "to", "tree or chain", "what"],
     rows,
     texts: 0,
   };

@@ -308,6 +308,8 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#play-trees")).startsWith("tree 1").contains("tree 8");
         browser.choose("#play-algorithm", "single-tree (kernighan-lin)");
         assertThat(browser.text("#play-trees")).isEqualTo("tree 1");
+        browser.choose("#play-algorithm", "ring");
+        assertThat(browser.text("#play-trees")).startsWith("chain 1").contains("chain 24");
     }
 
     @Test

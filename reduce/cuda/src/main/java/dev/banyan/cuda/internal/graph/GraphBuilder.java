@@ -6,6 +6,8 @@ import dev.banyan.cuda.internal.driver.DeviceAddress;
 import dev.banyan.cuda.internal.ptx.Kernel;
 import dev.banyan.schedule.Location;
 import dev.banyan.schedule.Space;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -160,12 +162,12 @@ final class GraphBuilder {
 
         private CUgraphNode kernelNode(CudaDevice device, NodeTemplate.Launch launch, int p, CUgraphNode[] before) {
             long elements = route.pieces().get(p).elements();
-            List<NativePointerObject> parameters = new ArrayList<>();
-            parameters.add(parameter(address(launch.target(), p)));
-            launch.sources().forEach(source -> parameters.add(parameter(address(source, p))));
-            parameters.add(parameter(elements));
+            List<Long> parameters = new ArrayList<>();
+            parameters.add(address(launch.target(), p));
+            launch.sources().forEach(source -> parameters.add(address(source, p)));
+            parameters.add(elements);
             if (launch.divisor() > 0) {
-                parameters.add(Pointer.to(new int[] {launch.divisor()}));
+                parameters.add((long) launch.divisor());
             }
             CUDA_KERNEL_NODE_PARAMS node = new CUDA_KERNEL_NODE_PARAMS();
             node.func = device.function(launch.kernel());
@@ -175,13 +177,19 @@ final class GraphBuilder {
             node.blockDimX = Kernel.BLOCK;
             node.blockDimY = 1;
             node.blockDimZ = 1;
-            node.kernelParams = Pointer.to(parameters.toArray(NativePointerObject[]::new));
             CUgraphNode added = new CUgraphNode();
             nodeCount++;
             device.enter();
-            Cuda.check(
-                    JCudaDriver.cuGraphAddKernelNode(added, graph, before, before.length, node),
-                    "cuGraphAddKernelNode of " + launch.kernel().name() + " on device " + device.ordinal());
+            // In native memory, as LaunchParameters says.
+            try (Arena arena = Arena.ofConfined()) {
+                node.kernelParams = Pointer.to(parameters.stream()
+                        .map(value -> Pointer.to(
+                                arena.allocateFrom(ValueLayout.JAVA_LONG, value).asByteBuffer()))
+                        .toArray(NativePointerObject[]::new));
+                Cuda.check(
+                        JCudaDriver.cuGraphAddKernelNode(added, graph, before, before.length, node),
+                        "cuGraphAddKernelNode of " + launch.kernel().name() + " on device " + device.ordinal());
+            }
             return added;
         }
 
@@ -243,9 +251,5 @@ final class GraphBuilder {
                 JCudaDriver.cuGraphAddMemcpyNode(added, graph, before, before.length, copy, device.context()),
                 "cuGraphAddMemcpyNode of " + bytes + " bytes on device " + device.ordinal());
         return added;
-    }
-
-    private static Pointer parameter(long value) {
-        return Pointer.to(new long[] {value});
     }
 }

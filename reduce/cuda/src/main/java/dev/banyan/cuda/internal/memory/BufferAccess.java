@@ -7,13 +7,14 @@ import dev.banyan.cuda.internal.driver.MemoryPools;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Space;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import jcuda.Pointer;
 import jcuda.driver.CUmemAccess_flags;
 import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
-import jcuda.driver.JCudaDriver;
 
 /**
  * Sees to it that every device that touches a buffer may. Enabled peer access opens memory of cuMemAlloc alone; pools
@@ -178,12 +179,14 @@ public final class BufferAccess {
 
     /** Returns what the driver says of an address; the default where it does not say anything. */
     private static long attribute(int attribute, long address, long otherwise) {
-        long[] value = {0};
-        int result = JCudaDriver.cuPointerGetAttribute(Pointer.to(value), attribute, new DeviceAddress(address));
-        if (result == CUresult.CUDA_ERROR_INVALID_VALUE || result == CUresult.CUDA_ERROR_NOT_SUPPORTED) {
-            return otherwise;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
+            int result = new DeviceAddress(address).attribute(attribute, value);
+            if (result == CUresult.CUDA_ERROR_INVALID_VALUE || result == CUresult.CUDA_ERROR_NOT_SUPPORTED) {
+                return otherwise;
+            }
+            Cuda.check(result, "cuPointerGetAttribute of the address 0x" + Long.toHexString(address));
+            return value.get(ValueLayout.JAVA_LONG, 0);
         }
-        Cuda.check(result, "cuPointerGetAttribute of the address 0x" + Long.toHexString(address));
-        return value[0];
     }
 }

@@ -8,7 +8,9 @@ import dev.banyan.cuda.internal.driver.HostAddress;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.Map;
@@ -272,9 +274,12 @@ public final class CopyLane {
     }
 
     private static boolean isPinned(long address) {
-        int[] type = {0};
-        int result = JCudaDriver.cuPointerGetAttribute(
-                Pointer.to(type), CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, new DeviceAddress(address));
-        return result == CUresult.CUDA_SUCCESS && type[0] == CUmemorytype.CU_MEMORYTYPE_HOST;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment type = arena.allocate(ValueLayout.JAVA_LONG);
+            int result =
+                    new DeviceAddress(address).attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, type);
+            return result == CUresult.CUDA_SUCCESS
+                    && type.get(ValueLayout.JAVA_INT, 0) == CUmemorytype.CU_MEMORYTYPE_HOST;
+        }
     }
 }

@@ -9,6 +9,7 @@ import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.BackendArguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +20,6 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
-import jcuda.Pointer;
 import jcuda.driver.CUpointer_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
@@ -246,17 +246,17 @@ public final class DeviceMemory {
 
     private int ordinal(String buffer, long address) {
         ranks.leader().enter();
-        int[] ordinal = {-1};
-        int result = JCudaDriver.cuPointerGetAttribute(
-                Pointer.to(ordinal),
-                CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                new DeviceAddress(address));
-        if (result == CUresult.CUDA_ERROR_INVALID_VALUE) {
-            throw new IllegalArgumentException(buffer + " at 0x" + Long.toHexString(address)
-                    + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment ordinal = arena.allocate(ValueLayout.JAVA_LONG);
+            int result = new DeviceAddress(address)
+                    .attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ordinal);
+            if (result == CUresult.CUDA_ERROR_INVALID_VALUE) {
+                throw new IllegalArgumentException(buffer + " at 0x" + Long.toHexString(address)
+                        + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
+            }
+            Cuda.check(result, "cuPointerGetAttribute of " + buffer);
+            return ordinal.get(ValueLayout.JAVA_INT, 0);
         }
-        Cuda.check(result, "cuPointerGetAttribute of " + buffer);
-        return ordinal[0];
     }
 
     /**
