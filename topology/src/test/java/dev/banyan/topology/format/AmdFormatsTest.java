@@ -89,7 +89,7 @@ class AmdFormatsTest {
                 .contains(
                         "50 GB/s one way per xGMI link (MI200's; MI300X's has 64)",
                         "one xGMI link for each pair that xGMI joins",
-                        "PCIe gen3, 12 GB/s one way for a full slot",
+                        "PCIe gen3, 12 GB/s one way for a full slot by NCCL's count",
                         "10 GB/s between CPU sockets");
         Machine known = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, 0, "AMD Instinct MI300X"));
         assertThat(LinkMatrix.of(known).gbs(0, 7)).isEqualTo(64);

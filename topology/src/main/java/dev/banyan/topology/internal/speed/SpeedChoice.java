@@ -67,7 +67,7 @@ public final class SpeedChoice {
             return StatedSpeeds.pcieLaneGbs(known);
         }
         double lane = StatedSpeeds.pcieLaneGbs(3);
-        assumed.add(PCIE_GENERATION + "3, " + number(LinkSpeeds.PCIE_LANES * lane) + " GB/s one way for a full slot");
+        assumed.add(PCIE_GENERATION + "3, " + fullSlot(lane));
         return lane;
     }
 
@@ -81,9 +81,12 @@ public final class SpeedChoice {
             return pcieLaneGbs();
         }
         double lane = StatedSpeeds.pcieLaneGbs(generation);
-        assumed.add(PCIE_GENERATION + generation + ", " + number(LinkSpeeds.PCIE_LANES * lane)
-                + " GB/s one way for a full slot, as GPUs with these NVLinks have");
+        assumed.add(PCIE_GENERATION + generation + ", as GPUs with these NVLinks have, " + fullSlot(lane));
         return lane;
+    }
+
+    private static String fullSlot(double laneGbs) {
+        return number(LinkSpeeds.PCIE_LANES * laneGbs) + " GB/s one way for a full slot by NCCL's count";
     }
 
     /** Notes an assumption that nothing can replace. */
