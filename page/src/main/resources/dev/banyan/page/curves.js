@@ -88,7 +88,7 @@ function axis({ label, format, space, splits }) {
     labelFont: "12px system-ui",
     font: "12px system-ui",
     labelSize: 20,
-    size: 70,
+    size: 80,
     space: space ?? 34,
     values: (_, values) => values.map((value) => (value === null ? "" : format(value))),
     ...(splits ? { splits, filter: (_, values) => values } : {}),

@@ -233,6 +233,7 @@ function boundText(set) {
             html("b", {}, gbs(model.inSwitch.bound)),
             " of algbw.",
           ),
+          html("p", { class: "note", id: "why-in-switch" }, `${sentence(model.inSwitch.why)}.`),
         ]
       : []),
     html(
@@ -396,7 +397,7 @@ function panel() {
             "p",
             { class: "note", id: "in-switch" },
             "The last row is with sums in the switch; its percentage is of the bound with such sums. The times of packing " +
-              "and star below include them, too, for buffers of Communicator.allocate.",
+              "and star below include them, too, for buffers of Communicator.allocate. No GPU has run these kernels yet.",
           ),
         ]
       : []),

@@ -48,6 +48,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.IntToDoubleFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
@@ -170,13 +171,13 @@ final class SimulatedBench {
         if (nccl != null) {
             boolean ranged = rows.stream()
                     .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
-            reporter.lines(List.of(
-                    "# " + nccl.remark(asked.call().collective())
-                            + (ranged
-                                    ? ". Its ranges come from these worst errors, and end at the "
-                                            + nccl.fullRate(asked.call().collective())
-                                    : ""),
-                    JVM_ALONE));
+            remark(
+                    nccl,
+                    asked.call().collective(),
+                    ranged
+                            ? List.of("Its ranges come from these worst errors, and end at the "
+                                    + nccl.fullRate(asked.call().collective()))
+                            : List.of());
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -213,6 +214,15 @@ final class SimulatedBench {
             reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
             return null;
         }
+    }
+
+    /** Prints how far NCCL's times can be trusted, a sentence a line, and who can use Banyan's algorithms. */
+    private void remark(SimulatedNccl nccl, Collective collective, List<String> further) {
+        reporter.lines(Stream.of(nccl.remarks(collective), further)
+                .flatMap(List::stream)
+                .map(remark -> "# " + remark)
+                .toList());
+        reporter.lines(List.of(JVM_ALONE));
     }
 
     private static boolean isNccl(Row row) {
@@ -348,10 +358,10 @@ final class SimulatedBench {
                 + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")
                 + (areKernels ? "executed by one kernel on each GPU" : "executed by graphs of copies and kernels"))));
         if (nccl != null) {
-            reporter.lines(List.of(
-                    "# " + nccl.remark(Collective.ALL_REDUCE)
-                            + ". Its calls follow one after another, as its model knows no calls in flight",
-                    JVM_ALONE));
+            remark(
+                    nccl,
+                    Collective.ALL_REDUCE,
+                    List.of("Its calls follow one after another, as its model knows no calls in flight"));
         }
         reporter.lines(List.of(
                 "# no winner is certain: these times have no range and no computing in between, and rest on some"

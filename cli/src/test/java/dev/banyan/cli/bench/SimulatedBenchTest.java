@@ -145,9 +145,9 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, without its trees, profile a100-nvswitch, a"
-                            + " process for each GPU. Its median error against 49 rows of 3 published sweeps of"
-                            + " all_reduce \\(NCCL 2.8, 2.21, unstated\\), of which 48 gave its constants, is [0-9.]+%"
-                            + " \\(worst")
+                                + " process for each GPU\n"
+                                + "# Its median error against 49 rows of 3 published sweeps of all_reduce \\(NCCL 2.8,"
+                                + " 2.21, unstated\\), of which 48 gave its constants, is [0-9.]+% \\(worst")
                 .containsPattern("# +size +ring +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "ring, nccl, bound of the links");
@@ -179,7 +179,8 @@ class SimulatedBenchTest {
     @ParameterizedTest
     @CsvSource({"allreduce, adds up", "broadcast, copies"})
     void workOfTheSwitchIsNamed(String collective, String work) {
-        String line = "\n# the switch " + work + " for packing and star (compare: packing in the switch)\n";
+        String line = "\n# the switch " + work
+                + " for packing and star (compare: packing in the switch), which no GPU has run yet\n";
         String arguments = "predict -a packing -b 1M -e 1M --collective " + collective + " -m ";
         assertThat(CommandRun.of(arguments + "dgx-h100").out()).contains(line);
         assertThat(CommandRun.of(arguments + "dgx-a100").out()).doesNotContain("the switch");
@@ -416,7 +417,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine p3.8xlarge -a nccl --workload " + sizes)
                         .out())
                 .containsPattern("\n +nccl +1 +[0-9.]+ +[0-9.]+\n# nccl: simulated rings")
-                .contains(". Its calls follow one after another, as its model knows no calls in flight\n");
+                .contains("\n# Its calls follow one after another, as its model knows no calls in flight\n");
         CommandRun refused = CommandRun.of("predict --machine mi250x8 -a nccl --workload " + sizes);
         assertThat(refused.status()).isEqualTo(1);
         assertThat(refused.err()).contains("no published sweep of the class of profile");

@@ -41,9 +41,13 @@ public record PageModel(
      *
      * @param bound GB/s of algbw that no schedule can exceed
      * @param counted which links and abilities the bound counts
+     * @param why why no schedule can exceed it
      * @param rate GB/s of algbw that kernels carry by packing; null where they have no switch add
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record SwitchModel(
-            double bound, String counted, @Nullable Double rate) {}
+            double bound,
+            String counted,
+            String why,
+            @Nullable Double rate) {}
 }

@@ -188,7 +188,8 @@ public final class PageStudy {
                         .orElse(null);
         return Limit.reduced(network, Collective.ALL_REDUCE, forwarding).stream()
                 .findFirst()
-                .map(limit -> new SwitchModel(limit.algbwGBs(), limit.counted(), rate))
+                .map(limit -> new SwitchModel(
+                        limit.algbwGBs(), limit.counted(), limit.certificate().sentence(), rate))
                 .orElse(null);
     }
 

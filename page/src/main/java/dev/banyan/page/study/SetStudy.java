@@ -121,13 +121,15 @@ final class SetStudy {
     }
 
     /**
-     * Returns the greater bounds of the same devices, one phrase each. For fewer devices than all, only those of the
-     * same links count: the others would take long for hundreds of sets.
+     * Returns the greater bounds of the same devices, one phrase each. Of all devices, the page has that of the same
+     * links with its reason elsewhere. Of fewer it is the only one: the others would take long for hundreds of sets.
      */
     private List<String> beyond(Network network, Bound bound) {
-        List<Limit> limits = network.ranks() == machine.size()
-                ? Limit.beyond(chosen, new int[0], network, Collective.ALL_REDUCE, -1, bound)
-                : Limit.reduced(network, Collective.ALL_REDUCE, bound);
+        List<Limit> limits = new ArrayList<>(Limit.reduced(network, Collective.ALL_REDUCE, bound));
+        if (network.ranks() == machine.size()) {
+            List<Limit> all = Limit.beyond(chosen, new int[0], network, Collective.ALL_REDUCE, -1, bound);
+            limits = all.subList(limits.size(), all.size());
+        }
         String all = network.leavesOutLinks() ? "all links, PCIe as well" : "all links";
         return limits.stream()
                 .map(limit -> Numbers.gbs(limit.algbwGBs()) + " over "

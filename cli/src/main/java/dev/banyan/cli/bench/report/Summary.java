@@ -153,17 +153,16 @@ public final class Summary {
             boolean beaten = isFaster(rows.get(several), rows.get(single));
             from = !beaten ? null : from == null ? rows.get(several) : from;
         }
-        String name = choices.get(several).label();
+        String against = "# " + choices.get(several).label() + " against single-tree: ";
         if (from != null) {
             return Optional.of(
                     from.bytes() == bySize.getFirst().getFirst().bytes()
-                            ? "# " + name + " is faster than single-tree at every size here"
-                            : "# crossover: " + name + " is faster than single-tree from " + size(from)
-                                    + " on, with ranges that do not overlap");
+                            ? against + "faster at every size here"
+                            : against + "faster from " + size(from) + " on, with ranges that do not overlap");
         }
         List<Row> largest = bySize.getLast();
         return isFaster(largest.get(single), largest.get(several))
-                ? Optional.of("# crossover: " + name + " does not beat single-tree at the largest size here")
+                ? Optional.of(against + "slower at the largest size here")
                 : Optional.empty();
     }
 

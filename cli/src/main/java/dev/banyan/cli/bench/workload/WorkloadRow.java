@@ -75,11 +75,11 @@ public record WorkloadRow(
     public static List<String> header(Workload workload, int devices, boolean measured) {
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
-                        + " bytes on each of " + Numbers.count(devices, "device") + ", in place"
+                        + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
+                "# in flight: so many calls begin before the first has ended"
                         + (measured
                                 ? ""
-                                : "; kernels of calls in flight run one after another, graphs of copies share the"
-                                        + " links"),
+                                : "; kernels of such calls run one after another, graphs of copies share the links"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(calls)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

@@ -17,6 +17,8 @@ import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 /** NCCL in the simulator, with a process for each device: what Banyan's predictions are set beside. */
@@ -156,8 +158,10 @@ public final class SimulatedNccl {
     }
 
     /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
-    private static String choice(NcclRings.Timing timing) {
-        return AlgorithmChoice.NCCL.label() + "/" + timing.protocol().label();
+    private String choice(NcclRings.Timing timing) {
+        boolean isEither = timing.protocol() == Protocol.LL128 && profile.get(Constant.NCCL_LL_FRACTION) == 0;
+        return AlgorithmChoice.NCCL.label() + "/" + (isEither ? "LL or " : "")
+                + timing.protocol().label();
     }
 
     /** Returns the algbw in GB/s at which the links alone carry a large allreduce. */
@@ -180,8 +184,13 @@ public final class SimulatedNccl {
         return time(collective, GIB).protocol() != Protocol.NVLS;
     }
 
-    /** Returns how its times of a collective come about and how far they can be trusted, in words. */
+    /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
     public String remark(Collective collective) {
+        return String.join(". ", remarks(collective));
+    }
+
+    /** Returns the same as sentences without full stops. */
+    public List<String> remarks(Collective collective) {
         boolean mayFindOthers =
                 !rings.goThroughHost() && NcclSearch.matters(rings.rings().network());
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
@@ -191,17 +200,21 @@ public final class SimulatedNccl {
                                 : "peer to peer over PCIe")
                         + ", as it did in none of the sweeps"
                 : whyNoRange;
-        return (mayFindOthers
+        List<String> remarks = new ArrayList<>();
+        remarks.add((mayFindOthers
                         ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
                         : "nccl: simulated rings and protocols of NCCL")
                 + ", without its trees"
                 + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
-                + ", profile " + profile.name() + ", a process for each GPU. "
-                + (mayFindOthers
-                        ? "Its own search may find slower rings between NUMA nodes, without that variable it may go"
-                                + " through the host's memory, and its trees (NCCL_ALGO=Tree) may be faster. "
-                        : "")
-                + (noRange.isEmpty() ? "" : "No range is known, since " + noRange + ". ")
-                + NcclErrors.sentence(profile, collective);
+                + ", profile " + profile.name() + ", a process for each GPU");
+        if (mayFindOthers) {
+            remarks.add("Its own search may find slower rings between NUMA nodes, without that variable it may go"
+                    + " through the host's memory, and its trees (NCCL_ALGO=Tree) may be faster");
+        }
+        if (!noRange.isEmpty()) {
+            remarks.add("No range is known, since " + noRange);
+        }
+        remarks.add(NcclErrors.sentence(profile, collective));
+        return remarks;
     }
 }
