@@ -131,6 +131,7 @@ class ExportCommandTest {
         CommandRun run = CommandRun.of("export --for rccl -m mi250x8");
         assertThat(run.out().lines().toList()).hasSize(2).first().asString().startsWith("export NCCL_RINGS=\"0 1 ");
         assertThat(run.out()).contains("# export RCCL_TREES=\"(");
+        assertThat(run.err()).contains("\n# No gain is known: RCCL has rings of its own", "\nsource $PWD/rings.sh\n");
         assertThat(CommandRun.of("export --for rccl -m mi250x8 --devices 2-7").out())
                 .doesNotContain("RCCL_TREES");
     }

@@ -53,6 +53,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Predicts by the simulator, on the machine's own links. The same input gives the same output. */
 final class SimulatedBench {
+    private static final String FILES_ALONE = "# Python can use exported files (banyan export)";
+
     private static final String JVM_ALONE =
             "# Banyan's kernels and graphs serve programs on the JVM; Python can use only exported files (banyan"
                     + " export)";
@@ -222,7 +224,7 @@ final class SimulatedBench {
                 .flatMap(List::stream)
                 .map(remark -> "# " + remark)
                 .toList());
-        reporter.lines(List.of(JVM_ALONE));
+        reporter.lines(List.of(OtherGpus.remark(chosen.machine()).isPresent() ? FILES_ALONE : JVM_ALONE));
     }
 
     private static boolean isNccl(Row row) {

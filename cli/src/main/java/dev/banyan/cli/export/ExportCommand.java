@@ -173,7 +173,10 @@ public final class ExportCommand extends Subcommand {
                     + ", so let it search (--force writes the file all the same; --for mscclpp writes plans for"
                     + " MSCCL++)");
         }
-        print(target == Target.nccl ? export.graph(path("graph.xml"), assumedSocketGbs) : export.variables());
+        print(
+                target == Target.nccl
+                        ? export.graph(path("graph.xml"), assumedSocketGbs)
+                        : export.variables(path("rings.sh")));
     }
 
     private void plans(ChosenMachine chosen) {

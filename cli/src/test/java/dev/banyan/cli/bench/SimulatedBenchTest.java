@@ -39,6 +39,18 @@ class SimulatedBenchTest {
     }
 
     @Test
+    void protocolsThatNoSweepShowsApartAreNamedTogether() {
+        assertThat(CommandRun.of("predict -a nccl -b 1K -e 64M -f 65536 -m dgx-b200")
+                        .out())
+                .contains("\n# nccl takes LL or LL128 from 1 KiB\n# nccl takes NVLS from 64 MiB\n");
+        assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M -m mi300x8").out())
+                .contains(
+                        "\n# nccl takes LL, LL128 or Simple\n", "\n# Python can use exported files (banyan export)\n");
+        assertThat(CommandRun.of("predict -a nccl -b 64M -e 64M -m p3.8xlarge").out())
+                .contains("\n# nccl takes Simple\n", "# Banyan's kernels and graphs serve programs on the JVM");
+    }
+
+    @Test
     void theTableIsThatOfNcclTestsWithoutWrongElements() {
         String arguments = "predict --machine p3.8xlarge -b 1K -e 1M -f 32 --algorithm auto,all";
         CommandRun run = CommandRun.of(arguments);

@@ -95,10 +95,16 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 remarks);
     }
 
-    /** The variables of RCCL. */
-    public ExportedText variables() {
+    /**
+     * The variables of RCCL.
+     *
+     * @param path of the file that will hold them
+     */
+    public ExportedText variables(String path) {
         String variable = "export NCCL_RINGS=\"" + RcclTrees.rings(machine, channels) + "\"\n";
         List<String> remarks = new ArrayList<>(rates());
+        remarks.add("No gain is known: RCCL has rings of its own for the usual machines, and nobody has compared these"
+                + " with them");
         remarks.add("RCCL skips rings over another number of devices than a communicator has");
         boolean inOrder = IntStream.range(0, machine.size())
                 .allMatch(rank -> machine.devices().get(rank).name().equals("GPU" + rank));
@@ -112,7 +118,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
             remarks.add("RCCL_TREES numbers ranks, so it is left out for a part of the devices or another order");
         }
         remarks.add("To check: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH prints the rings and trees");
-        return new ExportedText(variable + trees, List.of(), remarks);
+        return new ExportedText(variable + trees, List.of("source " + path), remarks);
     }
 
     private String throughHost(boolean takesChains) {

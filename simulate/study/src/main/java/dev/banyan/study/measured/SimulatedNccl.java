@@ -157,11 +157,21 @@ public final class SimulatedNccl {
         return transport == Transport.HOST || rings.rings().network().takesFastLinksAlone();
     }
 
-    /** Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. */
+    /**
+     * Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}; protocols that no sweep shows
+     * apart are named together.
+     */
     private String choice(NcclRings.Timing timing) {
-        boolean isEither = timing.protocol() == Protocol.LL128 && profile.get(Constant.NCCL_LL_FRACTION) == 0;
-        return AlgorithmChoice.NCCL.label() + "/" + (isEither ? "LL or " : "")
-                + timing.protocol().label();
+        String protocol = timing.protocol().label();
+        if (profile.get(Constant.NCCL_LL_FRACTION) == 0) {
+            boolean isLl128Apart = profile.get(Constant.NCCL_LL128_FRACTION) > 0;
+            if (timing.protocol() == Protocol.LL128) {
+                protocol = "LL or LL128";
+            } else if (timing.protocol() == Protocol.SIMPLE && !isLl128Apart) {
+                protocol = "LL, LL128 or Simple";
+            }
+        }
+        return AlgorithmChoice.NCCL.label() + "/" + protocol;
     }
 
     /** Returns the algbw in GB/s at which the links alone carry a large allreduce. */
