@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -169,7 +170,7 @@ class BoundCommandTest {
                     .matches(line -> line.contains("10 GB/s between CPU sockets") == command.equals("bound"));
             assertThat(json(command + " --machine " + topo).at("/machine/assumed"))
                     .as(command)
-                    .hasSize(3);
+                    .hasSize(4);
         }
         assertThat(CommandRun.of("bound --machine " + topo).out())
                 .contains("rates that no schedule between its 8 devices can exceed, if the assumptions are right");
@@ -180,12 +181,12 @@ class BoundCommandTest {
                         .asText())
                 .isEqualTo("3600/7");
         assertThat(json("bound --nvlink-gbs 50 --pcie-gen 5 --machine " + topo).at("/machine/assumed"))
-                .singleElement()
-                .satisfies(assumed -> assertThat(assumed.asText()).isEqualTo("10 GB/s between CPU sockets"));
+                .extracting(JsonNode::asText)
+                .containsExactly("10 GB/s between CPU sockets", PcieHierarchy.HIDDEN);
         assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --socket-gbs 60 --machine " + topo)
                         .out())
-                .contains("devices can exceed; the last column says which links, rates or abilities of switches count")
-                .doesNotContain("assumed");
+                .contains("\n# assumed: " + PcieHierarchy.HIDDEN + "; only rates over such links rest on that (state"
+                        + " what you know by the JSON of topo --write json)\n");
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
         assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");
         assertThat(CommandRun.of("bound --gpu Voodoo --machine " + topo).err()).contains("\"Voodoo\" is not known");
@@ -230,22 +231,26 @@ class BoundCommandTest {
         for (String command : new String[] {"topo", "trees", "bound", "compare", "predict -b 1M -e 1M -a ring"}) {
             assertThat(CommandRun.of(command + " --machine " + topo).out())
                     .as(command)
-                    .contains("# assumed: peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
-                            + " --peer-access no if they don't); only rates over such links rest on that\n")
+                    .contains("# assumed: " + PcieHierarchy.HIDDEN
+                            + "; peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
+                            + " --peer-access no if they don't); only rates over such links rest on that (state what"
+                            + " you know by the JSON of topo --write json)\n")
                     .doesNotContain("sockets;");
             assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
                             .out())
                     .as(command)
-                    .doesNotContain("# assumed");
+                    .contains("# assumed: " + PcieHierarchy.HIDDEN + "; only rates");
             assertThat(CommandRun.of(command + " --devices 0,1 --machine " + topo)
                             .out())
                     .as(command)
-                    .doesNotContain("# assumed");
+                    .doesNotContain("peer access over PCIe")
+                    .matches(out -> out.contains("# assumed: " + PcieHierarchy.HIDDEN + "; only rates")
+                            == command.equals("bound"));
         }
         assertThat(CommandRun.of("bound --machine " + topo).out())
                 .contains("all_reduce: limited by the links of GPU2, GPU3 to the others: 48 GB/s\n");
         assertThat(CommandRun.of("compare --machine " + topo).out())
-                .containsPattern("\n  nccl +32\\.000 +0\\.667 +[0-9.]+ +3 +2 +-\n");
+                .containsPattern("\n  nccl +32\\.000 +0\\.667 +[0-9.]+ +3 +- +-\n");
         assertThat(CommandRun.of("predict -b 1M -e 1M -a ring,nccl --machine " + topo)
                         .out())
                 .contains(
@@ -265,7 +270,8 @@ class BoundCommandTest {
               X    = Self
               OK   = Status Ok
             """);
-        assertThat(CommandRun.of("bound --machine " + stated).out()).doesNotContain("assumed");
+        assertThat(CommandRun.of("bound --machine " + stated).out())
+                .contains("# assumed: " + PcieHierarchy.HIDDEN + "; only rates");
     }
 
     /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */

@@ -39,7 +39,7 @@ final class MachineAssembly {
 
     Machine build() {
         PcieHierarchy pcie = PcieHierarchy.of(pcieEnds(), pairs::kind, gpus.size(), cpu, speeds::socketGbs);
-        pcie.assumed().ifPresent(speeds::assume);
+        pcie.assumed().forEach(speeds::assume);
         List<Hub> hubs = new ArrayList<>(pcie.hubs());
         LinkAssembly nvLinks = new LinkAssembly(gpus, warnings);
         nvLinks.addSwitches(hubs);

@@ -179,6 +179,14 @@ class MachinePageTest {
                 .allSatisfy(point -> assertThat(point.us()).isBetween(point.least(), point.most()));
     }
 
+    @Test
+    void gpusThatBanyanDoesNotRunOnAreNamed() {
+        assertThat(Pages.model(Machine.preset("mi300x8").subset(0, 1)).predictedBy())
+                .endsWith(". Banyan does not run on these GPUs; its times are what the simulator would expect if it"
+                        + " did");
+        assertThat(model.predictedBy()).doesNotContain("does not run");
+    }
+
     /** Kernels let the switch add, which takes them beyond the bound without reduction. */
     @Test
     void noCurveIsFasterThanTheBoundBesideIt() {

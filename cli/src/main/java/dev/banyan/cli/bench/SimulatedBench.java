@@ -8,7 +8,6 @@ import dev.banyan.cli.bench.report.Row;
 import dev.banyan.cli.bench.report.Rows;
 import dev.banyan.cli.bench.report.Summary;
 import dev.banyan.cli.bench.workload.WorkloadRow;
-import dev.banyan.cli.input.OtherGpus;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.config.Config;
@@ -32,6 +31,7 @@ import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
 import dev.banyan.study.machine.LinkRemarks;
+import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
@@ -165,7 +165,7 @@ final class SimulatedBench {
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
             reporter.lines(new ExecutorNotes(chosen, costs, withoutSwitch).lines(ours, verbose));
-            OtherGpus.remark(chosen.machine()).ifPresent(remark -> reporter.lines(List.of("# " + remark)));
+            remarkOnGpus();
         }
         if (sums) {
             reporter.lines(passes());
@@ -216,6 +216,11 @@ final class SimulatedBench {
             reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
             return null;
         }
+    }
+
+    /** Prints what Banyan's times mean for GPUs that it does not run on. */
+    private void remarkOnGpus() {
+        OtherGpus.remark(chosen.machine()).ifPresent(remark -> reporter.lines(List.of("# " + remark)));
     }
 
     /** Prints how far NCCL's times can be trusted, a sentence a line, and who can use Banyan's algorithms. */
@@ -359,6 +364,9 @@ final class SimulatedBench {
         kernels.forEach((areKernels, names) -> reporter.lines(List.of("# "
                 + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")
                 + (areKernels ? "executed by one kernel on each GPU" : "executed by graphs of copies and kernels"))));
+        if (!algorithms.isEmpty()) {
+            remarkOnGpus();
+        }
         if (nccl != null) {
             remark(
                     nccl,

@@ -1,7 +1,6 @@
 package dev.banyan.cli.compare;
 
 import dev.banyan.cli.input.MachineOptions;
-import dev.banyan.cli.input.OtherGpus;
 import dev.banyan.cli.input.RelayOption;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.Progress;
@@ -23,6 +22,7 @@ import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.ImportedRings;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.Variants;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -45,7 +45,8 @@ class SimulatedBenchTest {
                 .contains("\n# nccl takes LL or LL128 from 1 KiB\n# nccl takes NVLS from 64 MiB\n");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M -m mi300x8").out())
                 .contains(
-                        "\n# nccl takes LL, LL128 or Simple\n", "\n# Python can use exported files (banyan export)\n");
+                        "\n# nccl: simulated rings and protocols of RCCL by the model of NCCL,",
+                        "\n# Python can use exported files (banyan export)\n");
         assertThat(CommandRun.of("predict -a nccl -b 64M -e 64M -m p3.8xlarge").out())
                 .contains("\n# nccl takes Simple\n", "# Banyan's kernels and graphs serve programs on the JVM");
     }

@@ -17,6 +17,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
+import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ChoiceText;
@@ -155,7 +156,8 @@ public final class PageStudy {
                 Math.max(0, ofLargest),
                 new SetsModel(groups.largest(), sets),
                 inSwitch(),
-                Profiles.described(machine, profile) + ". " + executors,
+                Profiles.described(machine, profile) + ". " + executors
+                        + OtherGpus.remark(machine).map(remark -> ". " + remark).orElse(""),
                 curves,
                 playbacks,
                 steps,

@@ -8,6 +8,7 @@ import dev.banyan.topology.Device;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
 import java.util.List;
@@ -126,8 +127,9 @@ class AmdFormatsTest {
         Machine machine = read(amdSmi("50000-100000"));
         assertThat(machine.devices().get(1).busId()).isEqualTo("0000:1c:00.0");
         assertThat(LinkMatrix.of(machine).gbs(0, 7)).isEqualTo(100);
-        assertThat(machine.assumed()).noneMatch(phrase -> phrase.contains("xGMI"));
-        assertThat(read(amdSmi("0-0")).assumed()).anyMatch(phrase -> phrase.contains("xGMI"));
+        assertThat(machine.assumed())
+                .containsExactly("PCIe gen3, 12 GB/s one way for a full slot by NCCL's count", PcieHierarchy.HIDDEN);
+        assertThat(read(amdSmi("0-0")).assumed()).anyMatch(phrase -> phrase.contains("xGMI link"));
         assertThat(read(amdSmi("N/A").replace("15 ", "30 ")).links())
                 .as("two hops are no link")
                 .noneMatch(link -> link.kind().isNvLinkClass());

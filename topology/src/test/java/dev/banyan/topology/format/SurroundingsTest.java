@@ -9,6 +9,7 @@ import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
 import dev.banyan.topology.option.StatedSpeeds.PeerAccess;
@@ -56,7 +57,7 @@ class SurroundingsTest {
         assertThat(machine.devices())
                 .allSatisfy(device -> assertThat(device.attributes()).containsEntry("model", "NVIDIA A40"));
         assertThat(machine.warnings()).isEmpty();
-        assertThat(machine.assumed()).isEmpty();
+        assertThat(machine.assumed()).containsExactly(PcieHierarchy.HIDDEN);
     }
 
     @Test

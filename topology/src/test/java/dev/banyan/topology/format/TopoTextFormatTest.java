@@ -13,6 +13,7 @@ import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.nvidia.TopoTextWriter;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.option.MatrixUnit;
@@ -276,7 +277,7 @@ class TopoTextFormatTest {
         assertThat(reduces(assumed)).isTrue();
         Machine listed = read("GPU 0: NVIDIA B200 (UUID: GPU-1)\nGPU 1: NVIDIA B200 (UUID: GPU-2)\n" + table);
         assertThat(LinkMatrix.of(listed).gbs(0, 1)).isEqualTo(900);
-        assertThat(listed.assumed()).containsExactly("10 GB/s between CPU sockets");
+        assertThat(listed.assumed()).containsExactly("10 GB/s between CPU sockets", PcieHierarchy.HIDDEN);
         assertThat(listed.devices().getFirst().attributes()).containsEntry("sm", "100");
         assertThat(reduces(read(Fixtures.allToAll(8, "NV12")))).isFalse();
         assertThat(read(Fixtures.allToAll(8, "NV8")).assumed()).anyMatch(phrase -> phrase.contains("A800"));
@@ -284,7 +285,8 @@ class TopoTextFormatTest {
         StatedSpeeds stated = new StatedSpeeds(5, 50, 0, "");
         Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
         assertThat(LinkMatrix.of(withSpeeds).gbs(0, 1)).isEqualTo(200);
-        assertThat(withSpeeds.assumed()).containsExactly("10 GB/s between CPU sockets", RefusedPairs.GRANTED);
+        assertThat(withSpeeds.assumed())
+                .containsExactly("10 GB/s between CPU sockets", PcieHierarchy.HIDDEN, RefusedPairs.GRANTED);
         assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.PCIE))
                 .isNotEmpty()
                 .allMatch(link -> link.gbsAToB() == 48);

@@ -188,7 +188,8 @@ public final class Summary {
         if (!parameters.isEmpty()) {
             choices.add("# (" + String.join("; ", parameters) + ")");
         }
-        choices.addAll(choices(AlgorithmChoice.NCCL, chosen -> chosen.substring(chosen.indexOf('/') + 1)));
+        choices.addAll(choices(
+                AlgorithmChoice.NCCL, chosen -> chosen.contains("/") ? chosen.substring(chosen.indexOf('/') + 1) : ""));
         return choices;
     }
 
@@ -199,7 +200,9 @@ public final class Summary {
             for (Row row : rows) {
                 String apart = row.outOfPlace().choice();
                 String inPlace = row.inPlace().choice();
-                if (row.algorithm().algorithm() != of || apart == null) {
+                if (row.algorithm().algorithm() != of
+                        || apart == null
+                        || name.apply(apart).isEmpty()) {
                     continue;
                 }
                 String choice = name.apply(apart)

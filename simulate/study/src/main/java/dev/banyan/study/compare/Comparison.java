@@ -233,8 +233,7 @@ public record Comparison(
                     rate / higher.map(Limit::algbwGBs).orElse(bound.doubleValue()),
                     PredictedRates.gbs(nccl),
                     goesAround ? chosen.machine().size() - 1 : null,
-                    // Each ring goes both ways around.
-                    goesAround ? 2 * nccl.rings().rings().rings().size() : null,
+                    null,
                     null,
                     null,
                     null,

@@ -3,6 +3,7 @@ package dev.banyan.study.machine;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.trees.bound.AllReduceBound;
@@ -107,6 +108,7 @@ public record ChosenMachine(
         boolean acrossSockets = joinsSockets(counted);
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
+                .filter(phrase -> counted.has(Link.Kind.PCIE) || !phrase.equals(PcieHierarchy.HIDDEN))
                 .filter(phrase -> acrossSockets
                         || (!phrase.contains(SpeedChoice.BETWEEN_SOCKETS) && !phrase.contains(SpeedChoice.INSIDE_CPU)))
                 .toList();

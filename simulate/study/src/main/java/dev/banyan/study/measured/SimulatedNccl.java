@@ -15,6 +15,7 @@ import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
+import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.ArrayList;
@@ -158,8 +159,8 @@ public final class SimulatedNccl {
     }
 
     /**
-     * Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}; protocols that no sweep shows
-     * apart are named together.
+     * Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. LL and LL128 are named
+     * together where no sweep shows them apart, and no protocol is where none shows any apart.
      */
     private String choice(NcclRings.Timing timing) {
         String protocol = timing.protocol().label();
@@ -168,7 +169,7 @@ public final class SimulatedNccl {
             if (timing.protocol() == Protocol.LL128) {
                 protocol = "LL or LL128";
             } else if (timing.protocol() == Protocol.SIMPLE && !isLl128Apart) {
-                protocol = "LL, LL128 or Simple";
+                return AlgorithmChoice.NCCL.label();
             }
         }
         return AlgorithmChoice.NCCL.label() + "/" + protocol;
@@ -213,7 +214,8 @@ public final class SimulatedNccl {
         List<String> remarks = new ArrayList<>();
         remarks.add((mayFindOthers
                         ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
-                        : "nccl: simulated rings and protocols of NCCL")
+                        : "nccl: simulated rings and protocols of "
+                                + (rings.rings().network().has(Link.Kind.XGMI) ? "RCCL by the model of NCCL" : "NCCL"))
                 + ", without its trees"
                 + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
                 + ", profile " + profile.name() + ", a process for each GPU");

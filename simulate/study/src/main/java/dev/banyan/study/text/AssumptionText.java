@@ -1,5 +1,6 @@
 package dev.banyan.study.text;
 
+import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import java.util.List;
 import java.util.Optional;
@@ -12,7 +13,8 @@ public final class AssumptionText {
             new Replaced(SpeedChoice.BETWEEN_SOCKETS, List.of("--socket-gbs")),
             new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen")),
             new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")),
-            new Replaced(SpeedChoice.INSIDE_CPU, List.of("the JSON of topo --write json")));
+            new Replaced(SpeedChoice.INSIDE_CPU, List.of("the JSON of topo --write json")),
+            new Replaced(PcieHierarchy.HIDDEN, List.of("the JSON of topo --write json")));
 
     private record Replaced(String words, List<String> remedies) {}
 

@@ -88,7 +88,7 @@ final class AmdMachine {
             ends.add(new PcieHierarchy.End(i, affinity, LinkSpeeds.PCIE_LANES, slotGbs));
         }
         PcieHierarchy pcie = PcieHierarchy.of(ends, (a, b) -> pcieClass(a, b, numa), n, cpu, speeds.whole()::socketGbs);
-        pcie.assumed().ifPresent(speeds.whole()::assume);
+        pcie.assumed().forEach(speeds.whole()::assume);
         List<Link> links = new ArrayList<>(pcie.links());
         links.addAll(xgmiLinks(speeds, bandwidths));
         RefusedPairs refused = refused();

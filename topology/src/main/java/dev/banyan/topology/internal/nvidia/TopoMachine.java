@@ -319,7 +319,7 @@ final class TopoMachine {
         }
         PcieHierarchy pcie =
                 PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size(), cpu, speeds.whole()::socketGbs);
-        pcie.assumed().ifPresent(speeds.whole()::assume);
+        pcie.assumed().forEach(speeds.whole()::assume);
         hubs.addAll(pcie.hubs());
         links.addAll(pcie.links());
         return IntStream.range(0, ends.size()).map(pcie::attachment).toArray();

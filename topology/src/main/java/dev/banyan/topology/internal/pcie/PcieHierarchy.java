@@ -15,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
@@ -36,6 +35,9 @@ import org.jspecify.annotations.Nullable;
  * any thread.
  */
 public final class PcieHierarchy {
+    /** The assumption on devices of one socket of which no class is known, as NVLink or xGMI joins them. */
+    public static final String HIDDEN = "a PCIe slot of its own for each GPU whose PCIe paths NVLink or xGMI hides";
+
     /** Classes that name a group, nearest first: one switch, one port, one host bridge, one socket. */
     private static final List<Connection.Kind> GROUPS =
             List.of(Connection.Kind.PIX, Connection.Kind.PXB, Connection.Kind.PHB, Connection.Kind.NODE);
@@ -50,7 +52,7 @@ public final class PcieHierarchy {
     private final Map<Connection.Kind, int[]> groups = new EnumMap<>(Connection.Kind.class);
 
     private final Map<String, Integer> named = new HashMap<>();
-    private @Nullable String assumed;
+    private final List<String> assumed = new ArrayList<>();
 
     /**
      * A device or a network card on PCIe.
@@ -106,6 +108,18 @@ public final class PcieHierarchy {
             groups.put(kind, IntStream.range(0, ends.size()).map(sets::find).toArray());
         }
         linkSockets(build(), socketGbs);
+        if (hidesPaths(classes)) {
+            assumed.add(HIDDEN);
+        }
+    }
+
+    private boolean hidesPaths(Classes classes) {
+        return IntStream.range(0, ends.size())
+                .anyMatch(a -> IntStream.range(0, a)
+                        .anyMatch(b -> ends.get(a).device >= 0
+                                && ends.get(b).device >= 0
+                                && kind(a, b) == Connection.Kind.NODE
+                                && !isPcie(classes.between(a, b))));
     }
 
     /**
@@ -220,7 +234,7 @@ public final class PcieHierarchy {
             }
         }
         if (cpus.stream().anyMatch(nodes -> nodes.size() > 1)) {
-            assumed = CpuNodes.assumption(affinities, cpu.nodesOfSocket());
+            assumed.add(CpuNodes.assumption(affinities, cpu.nodesOfSocket()));
             nameNodes(sockets.keySet(), withDevices, CpuNodes.names(affinities));
         }
     }
@@ -237,9 +251,9 @@ public final class PcieHierarchy {
         links.add(Link.duplex(a, b, Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
     }
 
-    /** Returns what was assumed of the CPUs, in words, where SYS stands between devices of one CPU. */
-    public Optional<String> assumed() {
-        return Optional.ofNullable(assumed);
+    /** Returns what was assumed of the CPUs and of paths that no class shows, a phrase each. */
+    public List<String> assumed() {
+        return List.copyOf(assumed);
     }
 
     private void hangPort(int bridge, List<Integer> underPort) {
@@ -303,8 +317,8 @@ public final class PcieHierarchy {
         return sets;
     }
 
-    private static boolean isPcie(Connection.Kind kind) {
-        return kind.compareTo(Connection.Kind.PIX) >= 0 && kind.compareTo(Connection.Kind.SYS) <= 0;
+    private static boolean isPcie(Connection.@Nullable Kind kind) {
+        return kind != null && kind.compareTo(Connection.Kind.PIX) >= 0 && kind.compareTo(Connection.Kind.SYS) <= 0;
     }
 
     /** The groups of a class among some ends. */

@@ -1,4 +1,4 @@
-package dev.banyan.cli.input;
+package dev.banyan.study.machine;
 
 import dev.banyan.export.NcclLimits;
 import dev.banyan.topology.Device;
