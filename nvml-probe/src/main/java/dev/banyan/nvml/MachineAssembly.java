@@ -68,7 +68,8 @@ final class MachineAssembly {
             int lanes = gpu.pcieLanes();
             if (generation < 1 || generation > LinkSpeeds.PCIE_GTS.size() || lanes < 1) {
                 ends.add(PcieHierarchy.End.assumed(i, affinity));
-                speeds.assume("PCIe gen3 x16, 12 GB/s one way, for GPUs whose slot NVML does not report");
+                speeds.assume("PCIe gen3 x16, 12 GB/s one way by NCCL's count, for GPUs whose slot NVML does not"
+                        + " report");
             } else {
                 double laneGbs = LinkSpeeds.pcieLaneGbs(LinkSpeeds.PCIE_GTS.get(generation - 1));
                 ends.add(new PcieHierarchy.End(i, affinity, lanes, lanes * laneGbs));

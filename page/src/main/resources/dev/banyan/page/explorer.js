@@ -145,7 +145,7 @@ function legend() {
     );
   byId("legend").replaceChildren(
     showsTrees()
-      ? html("span", {}, "colours: trees, as under the numbers beside the picture")
+      ? html("span", {}, `colours: ${treeWord(chosenWay().algorithm)}s, as under the numbers beside the picture`)
       : html("span", {}, "used of a link, each way: 0%", html("span", { class: "ramp" }), "100%"),
     ...(state.limit ? [html("span", { id: "limit-mark" }, html("span", { class: "mark" }), "what limits")] : []),
     ...samples,

@@ -68,7 +68,7 @@ function treeTable() {
     ]),
   );
   return {
-    head: ["algorithm", "tree", "root", "share", "GB/s", "child-parent on the way up", "child-parent on the way down"],
+    head: ["algorithm", "tree or chain", "root", "share", "GB/s", "child-parent on the way up", "child-parent on the way down"],
     rows,
     texts: 1,
     long: [5, 6],

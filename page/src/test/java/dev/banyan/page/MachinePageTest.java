@@ -194,6 +194,7 @@ class MachinePageTest {
         PageModel.SwitchModel inSwitch = Objects.requireNonNull(switched.inSwitch());
         double bound = inSwitch.bound();
         assertThat(bound).isGreaterThan(switched.sets().sets().getFirst().bound());
+        assertThat(inSwitch.why()).contains("must send and receive 5/4 bytes").endsWith(" * 4/5 = 360 GB/s");
         assertThat(inSwitch.rate()).isGreaterThan(0.9 * bound).isLessThanOrEqualTo(bound);
         assertThat(switched.curves())
                 .filteredOn(curve -> !curve.measured())

@@ -96,6 +96,28 @@ class PcieHierarchyTest {
         assertThat(hierarchy.kind(0, 1)).isEqualTo(expected);
     }
 
+    /** Classes of GPU0 to GPU1, and of each of both to a third end, a card. */
+    @ParameterizedTest
+    @CsvSource({
+        "NODE, NODE, NODE, false",
+        "NVLINK, NODE, NODE, true",
+        "NVLINK, PHB, PHB, true",
+        "NVLINK, PIX, PIX, false",
+        "NVLINK, PIX, NODE, false",
+        "NVLINK, SYS, NODE, false",
+        "NVLINK, SYS, SYS, true"
+    })
+    void pathsAreHiddenIfNoClassShowsThem(Kind both, Kind first, Kind second, boolean isHidden) {
+        List<End> ends = List.of(End.assumed(0, "numa 0"), End.assumed(1, "numa 0"), End.assumed(-1, ""));
+        PcieHierarchy hierarchy = PcieHierarchy.of(
+                ends,
+                (a, b) -> a + b == 1 ? both : Math.min(a, b) == 0 ? first : second,
+                2,
+                CpuModel.UNKNOWN,
+                counted -> LinkSpeeds.SOCKET_GBS);
+        assertThat(hierarchy.assumed().contains(PcieHierarchy.HIDDEN)).isEqualTo(isHidden);
+    }
+
     @Test
     void affinityDoesNotJoinWhatIsApart() {
         List<End> ends = List.of(End.assumed(0, "numa 0"), End.assumed(1, "numa 0"), End.assumed(2, "numa 0"));

@@ -55,7 +55,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
             if (kernels.takesSwitch()) {
                 boolean reduces = rows.getFirst().call().collective().reduces();
                 lines.add("# the switch " + (reduces ? "adds up" : "copies")
-                        + " for packing and star (compare: packing in the switch), which no GPU has run yet");
+                        + " for packing and star (compare: packing in the switch); no GPU has run these kernels yet");
             } else if (withoutSwitch && chosen.network().switchesReduce()) {
                 lines.add("# predicted without the switch, which combines sums and means of 32-bit floats, sums of"
                         + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"

@@ -46,7 +46,8 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M -m mi300x8").out())
                 .contains(
                         "\n# nccl: simulated rings and protocols of RCCL by the model of NCCL,",
-                        "\n# Python can use exported files (banyan export)\n");
+                        "\n# Python can use exported files (banyan export)\n")
+                .doesNotContain("# nccl takes");
         assertThat(CommandRun.of("predict -a nccl -b 64M -e 64M -m p3.8xlarge").out())
                 .contains("\n# nccl takes Simple\n", "# Banyan's kernels and graphs serve programs on the JVM");
     }
@@ -193,7 +194,7 @@ class SimulatedBenchTest {
     @CsvSource({"allreduce, adds up", "broadcast, copies"})
     void workOfTheSwitchIsNamed(String collective, String work) {
         String line = "\n# the switch " + work
-                + " for packing and star (compare: packing in the switch), which no GPU has run yet\n";
+                + " for packing and star (compare: packing in the switch); no GPU has run these kernels yet\n";
         String arguments = "predict -a packing -b 1M -e 1M --collective " + collective + " -m ";
         assertThat(CommandRun.of(arguments + "dgx-h100").out()).contains(line);
         assertThat(CommandRun.of(arguments + "dgx-a100").out()).doesNotContain("the switch");

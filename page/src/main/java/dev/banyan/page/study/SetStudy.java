@@ -121,8 +121,9 @@ final class SetStudy {
     }
 
     /**
-     * Returns the greater bounds of the same devices, one phrase each. Of all devices, the page has that of the same
-     * links with its reason elsewhere. Of fewer it is the only one: the others would take long for hundreds of sets.
+     * Returns the greater bounds of the same devices, one phrase each: of all devices those over further links, since
+     * the page has the bound with reduction in switches elsewhere; of fewer devices only the latter, since the others
+     * would take long for hundreds of sets.
      */
     private List<String> beyond(Network network, Bound bound) {
         List<Limit> limits = new ArrayList<>(Limit.reduced(network, Collective.ALL_REDUCE, bound));

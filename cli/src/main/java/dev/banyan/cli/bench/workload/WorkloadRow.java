@@ -76,7 +76,7 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
-                "# in flight: so many calls begin before the first has ended"
+                "# in flight: the greatest number of calls at the same time"
                         + (measured
                                 ? ""
                                 : "; kernels of such calls run one after another, graphs of copies share the links"),

@@ -14,6 +14,7 @@ import dev.banyan.study.measured.NcclErrors;
 import dev.banyan.study.measured.NcclLog;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
+import dev.banyan.study.text.AssumptionText;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
@@ -193,9 +194,10 @@ public record SweepDiagnosis(
                         .orElseThrow();
                 findings.add("The machine is healthy: it does what can be expected"
                         + (setting.transport() == Transport.HOST ? " through the host's memory" : "")
-                        + (ChosenMachine.whole(machine, null).assumed().isEmpty()
-                                ? ""
-                                : " of links as fast as they are assumed to be")
+                        + (AssumptionText.hasSpeeds(
+                                        ChosenMachine.whole(machine, null).assumed())
+                                ? " of links as fast as they are assumed to be"
+                                : "")
                         + ". The largest call takes " + Numbers.format("%.2f", ratio(last))
                         + " times as long as in the model of NCCL"
                         + (ratio(worst) > EXPECTED

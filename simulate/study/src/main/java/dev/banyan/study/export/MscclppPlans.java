@@ -98,8 +98,8 @@ public record MscclppPlans(List<MscclppExport> plans, List<Long> leastBytes, Lis
     public String selector() {
         StringBuilder text = new StringBuilder("""
             # Call register(rank) in each process before torch.distributed.init_process_group, and start with
-            # LD_PRELOAD=libmscclpp_nccl.so MSCCLPP_NCCL_LIB_PATH=libnccl.so.2 (both with their full paths; with AMD's
-            # GPUs librccl.so).
+            # LD_PRELOAD=libmscclpp_nccl.so MSCCLPP_NCCL_LIB_PATH=libnccl.so.2 (both with their full paths; on AMD's
+            # GPUs MSCCLPP_NCCL_LIB_PATH=librccl.so).
             # Every reduction is a sum: AVG, MIN and MAX would be wrong, without an error.
             import os
             import mscclpp

@@ -73,8 +73,8 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
 
     /** One line for people. */
     public String sentence() {
-        return NAME + ", for buffers of Communicator.allocate, or in several processes of allocateAll, which no GPU has"
-                + " run yet: " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio()) + " of the bound ("
-                + limit.counted() + ")";
+        return NAME + ", for buffers of Communicator.allocate, or in several processes of allocateAll (no GPU has run"
+                + " these kernels yet): " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio())
+                + " of the bound (" + limit.counted() + ")";
     }
 }

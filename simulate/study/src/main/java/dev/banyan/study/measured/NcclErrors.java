@@ -200,7 +200,7 @@ public record NcclErrors(
         JsonNode tables = STORED.get("tables").get(profile.name());
         return errors.isPresent()
                 ? errors.get().sentence()
-                : tables != null && isBuiltIn(profile)
+                : tables != null && isBuiltIn(profile) && collective == Collective.ALL_REDUCE
                         ? tables.textValue()
                         : "No published sweep of " + collective.label() + " with this profile says how far it is off";
     }

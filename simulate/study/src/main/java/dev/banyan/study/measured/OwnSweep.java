@@ -5,6 +5,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.measured.sweep.MeasuredSweep;
 import dev.banyan.study.measured.sweep.SweepRun;
+import dev.banyan.study.text.AssumptionText;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.text.GpuProduct;
@@ -192,7 +193,9 @@ public final class OwnSweep {
 
     /** A description of links alone gets usual speeds, where those of the model may be others. */
     private void remarkModel(Machine whole) {
-        if (!namesModels(whole) && !whole.assumed().isEmpty() && run.models().size() == 1) {
+        if (!namesModels(whole)
+                && AssumptionText.hasSpeeds(whole.assumed())
+                && run.models().size() == 1) {
             String model = run.models().getFirst();
             GpuProduct.of(model)
                     .ifPresent(_ -> remarks.add("The description does not name its GPUs, whose links are assumed to be"

@@ -1,5 +1,6 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.export.NcclLimits;
 import dev.banyan.export.NcclSearch;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
@@ -15,7 +16,6 @@ import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
-import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.ArrayList;
@@ -160,7 +160,7 @@ public final class SimulatedNccl {
 
     /**
      * Returns what carries a predicted call, as reports name it, e.g. {@code nccl/LL128}. LL and LL128 are named
-     * together where no sweep shows them apart, and no protocol is where none shows any apart.
+     * together if no sweep shows them apart. The name has no protocol if no sweep shows any two apart.
      */
     private String choice(NcclRings.Timing timing) {
         String protocol = timing.protocol().label();
@@ -202,8 +202,12 @@ public final class SimulatedNccl {
 
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
-        boolean mayFindOthers =
-                !rings.goThroughHost() && NcclSearch.matters(rings.rings().network());
+        boolean isRccl = NcclLimits.rcclRunsOn(machine)
+                || machine.devices().stream()
+                        .anyMatch(device -> device.attributes().containsKey("gcn"));
+        boolean mayFindOthers = !isRccl
+                && !rings.goThroughHost()
+                && NcclSearch.matters(rings.rings().network());
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
                 ? "here NCCL goes "
                         + (rings.goThroughHost()
@@ -214,8 +218,7 @@ public final class SimulatedNccl {
         List<String> remarks = new ArrayList<>();
         remarks.add((mayFindOthers
                         ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
-                        : "nccl: simulated rings and protocols of "
-                                + (rings.rings().network().has(Link.Kind.XGMI) ? "RCCL by the model of NCCL" : "NCCL"))
+                        : "nccl: simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
                 + ", without its trees"
                 + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
                 + ", profile " + profile.name() + ", a process for each GPU");

@@ -20,6 +20,11 @@ public final class AssumptionText {
 
     private AssumptionText() {}
 
+    /** Returns whether some of the assumptions are more than {@link PcieHierarchy#HIDDEN}, which states no speed. */
+    public static boolean hasSpeeds(List<String> assumed) {
+        return assumed.stream().anyMatch(phrase -> !phrase.equals(PcieHierarchy.HIDDEN));
+    }
+
     /** Returns one sentence on assumptions, without a full stop; empty where there is none. */
     public static Optional<String> of(List<String> assumed) {
         if (assumed.isEmpty()) {

@@ -35,8 +35,9 @@ import org.jspecify.annotations.Nullable;
  * any thread.
  */
 public final class PcieHierarchy {
-    /** The assumption on devices of one socket of which no class is known, as NVLink or xGMI joins them. */
-    public static final String HIDDEN = "a PCIe slot of its own for each GPU whose PCIe paths NVLink or xGMI hides";
+    /** The assumption on devices of one socket whose class is not known, for instance because NVLink joins them. */
+    public static final String HIDDEN =
+            "a PCIe slot of its own for each GPU whose PCIe paths the description does not show";
 
     /** Classes that name a group, nearest first: one switch, one port, one host bridge, one socket. */
     private static final List<Connection.Kind> GROUPS =
@@ -108,18 +109,29 @@ public final class PcieHierarchy {
             groups.put(kind, IntStream.range(0, ends.size()).map(sets::find).toArray());
         }
         linkSockets(build(), socketGbs);
-        if (hidesPaths(classes)) {
+        if (hasHiddenPaths(classes)) {
             assumed.add(HIDDEN);
         }
     }
 
-    private boolean hidesPaths(Classes classes) {
+    /** Returns whether two devices of one socket may be nearer to each other than this hierarchy puts them. */
+    private boolean hasHiddenPaths(Classes classes) {
         return IntStream.range(0, ends.size())
                 .anyMatch(a -> IntStream.range(0, a)
-                        .anyMatch(b -> ends.get(a).device >= 0
-                                && ends.get(b).device >= 0
-                                && kind(a, b) == Connection.Kind.NODE
-                                && !isPcie(classes.between(a, b))));
+                        .anyMatch(b -> ends.get(a).device >= 0 && ends.get(b).device >= 0 && isHidden(classes, a, b)));
+    }
+
+    /** An end that is nearer to one of two ends than to the other shows how far apart these are. */
+    private boolean isHidden(Classes classes, int a, int b) {
+        Connection.Kind kind = kind(a, b);
+        return kind != Connection.Kind.PIX
+                && kind != Connection.Kind.SYS
+                && !isPcie(classes.between(a, b))
+                && IntStream.range(0, ends.size())
+                        .filter(end -> end != a && end != b)
+                        .noneMatch(end -> isPcie(classes.between(a, end))
+                                && isPcie(classes.between(b, end))
+                                && classes.between(a, end) != classes.between(b, end));
     }
 
     /**

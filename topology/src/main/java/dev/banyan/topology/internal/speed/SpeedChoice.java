@@ -89,7 +89,7 @@ public final class SpeedChoice {
         return number(LinkSpeeds.PCIE_LANES * laneGbs) + " GB/s one way for a full slot by NCCL's count";
     }
 
-    /** Notes an assumption that nothing can replace. */
+    /** Notes an assumption that no option replaces. */
     public void assume(String what) {
         assumed.add(what);
     }

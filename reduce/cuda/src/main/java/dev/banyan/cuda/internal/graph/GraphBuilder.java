@@ -180,7 +180,7 @@ final class GraphBuilder {
             CUgraphNode added = new CUgraphNode();
             nodeCount++;
             device.enter();
-            // In native memory, as LaunchParameters says.
+            // The parameters are in native memory for the reason that LaunchParameters gives.
             try (Arena arena = Arena.ofConfined()) {
                 node.kernelParams = Pointer.to(parameters.stream()
                         .map(value -> Pointer.to(
