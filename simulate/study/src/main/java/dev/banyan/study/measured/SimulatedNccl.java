@@ -1,6 +1,5 @@
 package dev.banyan.study.measured;
 
-import dev.banyan.export.NcclLimits;
 import dev.banyan.export.NcclSearch;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
@@ -18,6 +17,7 @@ import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.internal.text.LinkNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -100,11 +100,6 @@ public final class SimulatedNccl {
     /** Returns whether neither NVLink nor xGMI joins any devices. */
     static boolean hasNoFastLinks(Machine machine) {
         return machine.links().stream().noneMatch(link -> link.kind().isNvLinkClass());
-    }
-
-    /** The rings, and what they carry. */
-    public NcclRings rings() {
-        return rings;
     }
 
     /**
@@ -202,9 +197,7 @@ public final class SimulatedNccl {
 
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
-        boolean isRccl = NcclLimits.rcclRunsOn(machine)
-                || machine.devices().stream()
-                        .anyMatch(device -> device.attributes().containsKey("gcn"));
+        boolean isRccl = LinkNames.isOfAmd(machine);
         boolean mayFindOthers = !isRccl
                 && !rings.goThroughHost()
                 && NcclSearch.matters(rings.rings().network());

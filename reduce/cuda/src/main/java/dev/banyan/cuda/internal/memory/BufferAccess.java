@@ -7,9 +7,6 @@ import dev.banyan.cuda.internal.driver.MemoryPools;
 import dev.banyan.reduce.internal.sum.SumPass;
 import dev.banyan.reduce.optimizer.ParameterUpdate;
 import dev.banyan.schedule.Space;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import jcuda.driver.CUmemAccess_flags;
@@ -179,14 +176,11 @@ public final class BufferAccess {
 
     /** Returns what the driver says of an address; the default where it does not say anything. */
     private static long attribute(int attribute, long address, long otherwise) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
-            int result = new DeviceAddress(address).attribute(attribute, value);
-            if (result == CUresult.CUDA_ERROR_INVALID_VALUE || result == CUresult.CUDA_ERROR_NOT_SUPPORTED) {
-                return otherwise;
-            }
-            Cuda.check(result, "cuPointerGetAttribute of the address 0x" + Long.toHexString(address));
-            return value.get(ValueLayout.JAVA_LONG, 0);
+        DeviceAddress.Attribute said = new DeviceAddress(address).attribute(attribute);
+        if (said.result() == CUresult.CUDA_ERROR_INVALID_VALUE || said.result() == CUresult.CUDA_ERROR_NOT_SUPPORTED) {
+            return otherwise;
         }
+        Cuda.check(said.result(), "cuPointerGetAttribute of the address 0x" + Long.toHexString(address));
+        return said.value();
     }
 }

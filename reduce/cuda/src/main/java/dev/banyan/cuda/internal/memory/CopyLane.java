@@ -8,9 +8,7 @@ import dev.banyan.cuda.internal.driver.HostAddress;
 import dev.banyan.cuda.internal.driver.HostBlock;
 import dev.banyan.cuda.internal.driver.Waiting;
 import dev.banyan.reduce.backend.CollectiveTimeoutException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import java.util.List;
 import java.util.Map;
@@ -274,12 +272,8 @@ public final class CopyLane {
     }
 
     private static boolean isPinned(long address) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment type = arena.allocate(ValueLayout.JAVA_LONG);
-            int result =
-                    new DeviceAddress(address).attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, type);
-            return result == CUresult.CUDA_SUCCESS
-                    && type.get(ValueLayout.JAVA_INT, 0) == CUmemorytype.CU_MEMORYTYPE_HOST;
-        }
+        DeviceAddress.Attribute type =
+                new DeviceAddress(address).attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+        return type.result() == CUresult.CUDA_SUCCESS && type.value() == CUmemorytype.CU_MEMORYTYPE_HOST;
     }
 }

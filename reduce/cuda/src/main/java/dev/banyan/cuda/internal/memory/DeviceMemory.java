@@ -9,7 +9,6 @@ import dev.banyan.cuda.type.CudaException;
 import dev.banyan.reduce.internal.BackendArguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -246,17 +245,14 @@ public final class DeviceMemory {
 
     private int ordinal(String buffer, long address) {
         ranks.leader().enter();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment ordinal = arena.allocate(ValueLayout.JAVA_LONG);
-            int result = new DeviceAddress(address)
-                    .attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ordinal);
-            if (result == CUresult.CUDA_ERROR_INVALID_VALUE) {
-                throw new IllegalArgumentException(buffer + " at 0x" + Long.toHexString(address)
-                        + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
-            }
-            Cuda.check(result, "cuPointerGetAttribute of " + buffer);
-            return ordinal.get(ValueLayout.JAVA_INT, 0);
+        DeviceAddress.Attribute ordinal =
+                new DeviceAddress(address).attribute(CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        if (ordinal.result() == CUresult.CUDA_ERROR_INVALID_VALUE) {
+            throw new IllegalArgumentException(buffer + " at 0x" + Long.toHexString(address)
+                    + " is no memory of a device; take it from Communicator.allocate or CudaBackend.memory");
         }
+        Cuda.check(ordinal.result(), "cuPointerGetAttribute of " + buffer);
+        return (int) ordinal.value();
     }
 
     /**
