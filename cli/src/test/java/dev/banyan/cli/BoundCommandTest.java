@@ -82,6 +82,31 @@ class BoundCommandTest {
     }
 
     @Test
+    void narrowSlotsHalveTheBound(@TempDir Path folder) throws Exception {
+        Path table = Files.writeString(
+                folder.resolve("topo.txt"),
+                "GPU 0: NVIDIA GeForce RTX 5090 (UUID: GPU-1)\n\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n");
+        assertThat(json("bound --machine " + table)
+                        .get("rows")
+                        .get(0)
+                        .get("bound")
+                        .asText())
+                .isEqualTo("48");
+        assertThat(json("bound --pcie-lanes 8 --machine " + table)
+                        .get("rows")
+                        .get(0)
+                        .get("bound")
+                        .asText())
+                .isEqualTo("24");
+        CommandRun full = CommandRun.of("bound --machine " + table);
+        assertThat(full.out() + full.err())
+                .contains("assumed: 16 lanes of PCIe for each GPU")
+                .contains("(state what you know by --pcie-lanes)");
+        assertThat(CommandRun.of("bound --pcie-lanes 17 --machine " + table).err())
+                .contains("17 lanes are no width of a GPU's slot; take 1 to 16");
+    }
+
+    @Test
     void switchesThatReduceHaveABoundOfTheirOwn() throws Exception {
         JsonNode row = json("bound --machine dgx-h100").get("rows").get(0);
         assertThat(row.get("counted").asText()).isEqualTo("NVLink, no reduction in switches");
@@ -231,20 +256,21 @@ class BoundCommandTest {
         for (String command : new String[] {"topo", "trees", "bound", "compare", "predict -b 1M -e 1M -a ring"}) {
             assertThat(CommandRun.of(command + " --machine " + topo).out())
                     .as(command)
-                    .contains("# assumed: " + PcieHierarchy.HIDDEN
+                    .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN
                             + "; peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
                             + " --peer-access no if they don't); only rates over such links rest on that (state what"
-                            + " you know by the JSON of topo --write json)\n")
+                            + " you know by --pcie-lanes or the JSON of topo --write json)\n")
                     .doesNotContain("sockets;");
             assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
                             .out())
                     .as(command)
-                    .contains("# assumed: " + PcieHierarchy.HIDDEN + "; only rates");
+                    .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN + "; only rates");
             assertThat(CommandRun.of(command + " --devices 0,1 --machine " + topo)
                             .out())
                     .as(command)
                     .doesNotContain("peer access over PCIe")
-                    .matches(out -> out.contains("# assumed: " + PcieHierarchy.HIDDEN + "; only rates")
+                    .matches(out -> out.contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN
+                                    + "; only rates")
                             == command.equals("bound"));
         }
         assertThat(CommandRun.of("bound --machine " + topo).out())
@@ -271,7 +297,7 @@ class BoundCommandTest {
               OK   = Status Ok
             """);
         assertThat(CommandRun.of("bound --machine " + stated).out())
-                .contains("# assumed: " + PcieHierarchy.HIDDEN + "; only rates");
+                .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN + "; only rates");
     }
 
     /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */

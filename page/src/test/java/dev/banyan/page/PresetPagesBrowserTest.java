@@ -70,7 +70,8 @@ class PresetPagesBrowserTest {
 
     @Test
     void assumedSpeedsStandBesideTheBound() throws IOException {
-        Machine table = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(0, 0, 0, "", StatedSpeeds.PeerAccess.NO))
+        Machine table = new MachineReader(
+                        MatrixUnit.CLASSES, new StatedSpeeds(0, 0, 0, 0, "", StatedSpeeds.PeerAccess.NO))
                 .parse("four.txt", """
                     GPU0 GPU1 GPU2 GPU3
                     GPU0 X PIX SYS SYS
@@ -83,13 +84,16 @@ class PresetPagesBrowserTest {
         browser.open(page);
         assertThat(browser.text("#bound")).startsWith("No schedule exceeds");
         assertThat(browser.text("#assumed"))
-                .startsWith("Assumed: PCIe gen3, 12 GB/s one way for a full slot")
+                .startsWith("Assumed: PCIe gen3, 12 GB/s one way for 16 lanes")
                 .contains("rates over such links rest on that (add the output of lscpu to the file, or state what you"
-                        + " know by --socket-gbs or --gpu or --pcie-gen).");
+                        + " know by --socket-gbs or --gpu or --pcie-gen or --pcie-lanes).");
         assertThat(model.algorithms().get(model.chosen())).isEqualTo("ring");
         assertThat(browser.find("input[name='algorithm']:checked").getAttribute("value"))
                 .isEqualTo(Integer.toString(model.chosen()));
-        assertThat(browser.text(".remark")).startsWith("No peer access between any two devices");
+        assertThat(browser.all(".remark"))
+                .satisfiesExactly(
+                        rates -> assertThat(rates.getText()).startsWith("PCIe is counted as NCCL counts it"),
+                        access -> assertThat(access.getText()).startsWith("No peer access between any two devices"));
         assertThat(browser.all("#beyond")).isEmpty();
         assertThat(browser.text("#about")).contains("banyan export --for nccl --machine four.txt");
         assertThat(browser.console()).isEmpty();

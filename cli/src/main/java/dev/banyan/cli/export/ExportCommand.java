@@ -21,6 +21,7 @@ import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.topology.NoPeerAccess;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -170,8 +171,9 @@ public final class ExportCommand extends Subcommand {
         String useless = export.uselessness();
         if (useless != null && !force) {
             throw new IllegalStateException("nothing is written: " + useless
-                    + ", so let it search (--force writes the file all the same; --for mscclpp writes plans for"
-                    + " MSCCL++)");
+                    + ", so let it search (--force writes the file all the same"
+                    + (NoPeerAccess.betweenAll(chosen.machine()) ? "" : "; --for mscclpp writes plans for MSCCL++")
+                    + ")");
         }
         print(
                 target == Target.nccl

@@ -36,8 +36,15 @@ public final class MachineOptions extends OptionGroup {
 
     private static final int MOST_DEVICES = 1024;
 
-    private static final Set<String> DESCRIBING =
-            Set.of("--machine", "--unit", "--gpu", "--pcie-gen", "--nvlink-gbs", "--socket-gbs", "--peer-access");
+    private static final Set<String> DESCRIBING = Set.of(
+            "--machine",
+            "--unit",
+            "--gpu",
+            "--pcie-gen",
+            "--pcie-lanes",
+            "--nvlink-gbs",
+            "--socket-gbs",
+            "--peer-access");
 
     @Option(
             names = {"-m", "--machine"},
@@ -76,6 +83,14 @@ public final class MachineOptions extends OptionGroup {
             paramLabel = "3..7",
             description = "Generation of PCIe where a file leaves it open (default: that of the GPUs' model, else 3).")
     private @Nullable Integer pcieGeneration;
+
+    @Option(
+            names = "--pcie-lanes",
+            paramLabel = "1..16",
+            description =
+                    "Lanes of each GPU's PCIe slot where a file leaves them open, e.g. 8 where two cards share the"
+                            + " lanes of a desktop CPU (default: 16).")
+    private @Nullable Integer pcieLanes;
 
     @Option(
             names = "--nvlink-gbs",
@@ -272,7 +287,8 @@ public final class MachineOptions extends OptionGroup {
         StatedSpeeds stated = stated();
         Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
         if ((unit != null || !stated.equals(StatedSpeeds.NONE)) && (machine == null || preset.isPresent())) {
-            throw wrong("--unit, --gpu, --pcie-gen, --nvlink-gbs, --socket-gbs and --peer-access are for files; "
+            throw wrong("--unit, --gpu, --pcie-gen, --pcie-lanes, --nvlink-gbs, --socket-gbs and --peer-access are for"
+                    + " files; "
                     + (machine == null ? "name one by --machine" : "the preset " + machine + " knows its speeds"));
         }
         if (machine == null) {
@@ -304,6 +320,7 @@ public final class MachineOptions extends OptionGroup {
         try {
             return new StatedSpeeds(
                     (int) given("--pcie-gen", pcieGeneration),
+                    (int) given("--pcie-lanes", pcieLanes),
                     given("--nvlink-gbs", nvlinkGbs),
                     given("--socket-gbs", socketGbs),
                     model,

@@ -5,7 +5,6 @@ import dev.banyan.page.drawing.Point;
 import dev.banyan.page.model.MachineModel;
 import dev.banyan.page.model.MachineModel.LinkModel;
 import dev.banyan.page.model.MachineModel.NodeModel;
-import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.text.AssumptionText;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
@@ -52,8 +51,9 @@ final class DrawnLinks {
      * The model of the machine.
      *
      * @param assumed the assumptions to show
+     * @param remarks those on links
      */
-    MachineModel model(List<String> assumed) {
+    MachineModel model(List<String> assumed, List<String> remarks) {
         return new MachineModel(
                 machine.name(),
                 machine.size(),
@@ -62,7 +62,7 @@ final class DrawnLinks {
                 nodes(),
                 List.copyOf(links),
                 AssumptionText.of(assumed).orElse(null),
-                LinkRemarks.of(machine),
+                remarks,
                 List.copyOf(usual.values()));
     }
 

@@ -17,6 +17,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.Limit;
+import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
@@ -149,7 +150,7 @@ public final class PageStudy {
         }
         return new PageModel(
                 version,
-                links.model(chosen.assumedOfAllLinks()),
+                links.model(chosen.assumedOfAllLinks(), LinkRemarks.of(machine, chosen.countedLinks())),
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),

@@ -9,13 +9,14 @@ import dev.banyan.topology.internal.text.GpuProduct;
  * some.
  *
  * @param pcieGeneration generation of all PCIe slots, 3 to 7; 0 for not known
+ * @param pcieLanes lanes of each GPU's slot, 1 to 16; 0 for not known
  * @param nvlinkGbs one NVLink or xGMI link one way in GB/s, e.g. 50 for B200; 0 for not known
  * @param socketGbs between two CPU sockets one way in GB/s; 0 for not known
  * @param product model of all GPUs as nvidia-smi prints it, e.g. {@code NVIDIA H100 80GB HBM3}; empty for not known
  * @param peerAccess whether the driver grants peer access between all GPUs
  */
 public record StatedSpeeds(
-        int pcieGeneration, double nvlinkGbs, double socketGbs, String product, PeerAccess peerAccess) {
+        int pcieGeneration, int pcieLanes, double nvlinkGbs, double socketGbs, String product, PeerAccess peerAccess) {
     /** Nothing is stated. */
     public static final StatedSpeeds NONE = new StatedSpeeds(0, 0, 0, "");
 
@@ -29,9 +30,9 @@ public record StatedSpeeds(
         BY_MODEL
     }
 
-    /** Speeds alone; peer access follows from the model. */
+    /** Speeds alone: the width of slots is not known, and peer access follows from the model. */
     public StatedSpeeds(int pcieGeneration, double nvlinkGbs, double socketGbs, String product) {
-        this(pcieGeneration, nvlinkGbs, socketGbs, product, PeerAccess.BY_MODEL);
+        this(pcieGeneration, 0, nvlinkGbs, socketGbs, product, PeerAccess.BY_MODEL);
     }
 
     /**
@@ -42,6 +43,10 @@ public record StatedSpeeds(
     public StatedSpeeds {
         if (pcieGeneration != 0 && (pcieGeneration < 3 || pcieGeneration > 7)) {
             throw new IllegalArgumentException("PCIe generation " + pcieGeneration + " is not known; take 3 to 7");
+        }
+        if (pcieLanes < 0 || pcieLanes > LinkSpeeds.PCIE_LANES) {
+            throw new IllegalArgumentException(
+                    pcieLanes + " lanes are no width of a GPU's slot; take 1 to " + LinkSpeeds.PCIE_LANES);
         }
         if (!(nvlinkGbs >= 0) || nvlinkGbs > 1000) {
             throw new IllegalArgumentException(

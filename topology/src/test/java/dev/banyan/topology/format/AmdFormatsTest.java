@@ -90,7 +90,7 @@ class AmdFormatsTest {
                 .contains(
                         "50 GB/s one way per xGMI link (MI200's; MI300X's has 64)",
                         "one xGMI link for each pair that xGMI joins",
-                        "PCIe gen3, 12 GB/s one way for a full slot by NCCL's count",
+                        "PCIe gen3, 12 GB/s one way for 16 lanes by NCCL's count",
                         "10 GB/s between CPU sockets");
         Machine known = read(rocmSmi(8, 4, (a, b) -> "XGMI", 0), new StatedSpeeds(0, 0, 0, "AMD Instinct MI300X"));
         assertThat(LinkMatrix.of(known).gbs(0, 7)).isEqualTo(64);
@@ -128,7 +128,7 @@ class AmdFormatsTest {
         assertThat(machine.devices().get(1).busId()).isEqualTo("0000:1c:00.0");
         assertThat(LinkMatrix.of(machine).gbs(0, 7)).isEqualTo(100);
         assertThat(machine.assumed())
-                .containsExactly("PCIe gen3, 12 GB/s one way for a full slot by NCCL's count", PcieHierarchy.HIDDEN);
+                .containsExactly("PCIe gen3, 12 GB/s one way for 16 lanes by NCCL's count", PcieHierarchy.HIDDEN);
         assertThat(read(amdSmi("0-0")).assumed()).anyMatch(phrase -> phrase.contains("xGMI link"));
         assertThat(read(amdSmi("N/A").replace("15 ", "30 ")).links())
                 .as("two hops are no link")

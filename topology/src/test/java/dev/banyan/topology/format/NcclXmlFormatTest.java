@@ -73,7 +73,7 @@ class NcclXmlFormatTest {
             String others = text.replace("class=", "vendor=\"0x10de\" device=\"" + device + "\" class=");
             assertThat(NoPeerAccess.between(read(others), 0, 1)).as(device).isFalse();
         }
-        StatedSpeeds none = new StatedSpeeds(0, 0, 0, "", StatedSpeeds.PeerAccess.NO);
+        StatedSpeeds none = new StatedSpeeds(0, 0, 0, 0, "", StatedSpeeds.PeerAccess.NO);
         assertThat(NoPeerAccess.between(new MachineReader(MatrixUnit.CLASSES, none).parse("box.xml", text), 0, 1))
                 .isTrue();
     }

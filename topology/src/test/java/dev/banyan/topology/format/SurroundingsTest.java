@@ -10,6 +10,7 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
+import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
 import dev.banyan.topology.option.StatedSpeeds.PeerAccess;
@@ -29,7 +30,7 @@ class SurroundingsTest {
     }
 
     private static Machine read(String text, PeerAccess access) {
-        StatedSpeeds stated = new StatedSpeeds(0, 0, 0, "", access);
+        StatedSpeeds stated = new StatedSpeeds(0, 0, 0, 0, "", access);
         return new MachineReader(MatrixUnit.CLASSES, stated).parse("topo.txt", text);
     }
 
@@ -57,7 +58,7 @@ class SurroundingsTest {
         assertThat(machine.devices())
                 .allSatisfy(device -> assertThat(device.attributes()).containsEntry("model", "NVIDIA A40"));
         assertThat(machine.warnings()).isEmpty();
-        assertThat(machine.assumed()).containsExactly(PcieHierarchy.HIDDEN);
+        assertThat(machine.assumed()).containsExactly(SpeedChoice.FULL_SLOTS, PcieHierarchy.HIDDEN);
     }
 
     @Test
@@ -119,10 +120,13 @@ class SurroundingsTest {
         String cards = "GPU 0,1: NVIDIA GeForce RTX 4090\n";
         Machine machine = read(cards + PAIR);
         assertThat(NoPeerAccess.between(machine, 0, 1)).isTrue();
-        assertThat(machine.assumed()).singleElement().asString().contains("GeForce", "--peer-access yes");
+        assertThat(machine.assumed())
+                .satisfiesExactly(
+                        slots -> assertThat(slots).isEqualTo(SpeedChoice.FULL_SLOTS),
+                        access -> assertThat(access).contains("GeForce", "--peer-access yes"));
         Machine patched = read(cards + PAIR, PeerAccess.YES);
         assertThat(NoPeerAccess.between(patched, 0, 1)).isFalse();
-        assertThat(patched.assumed()).isEmpty();
+        assertThat(patched.assumed()).containsExactly(SpeedChoice.FULL_SLOTS);
         assertThat(NoPeerAccess.between(read(cards + PAIR + "\n" + peers("", "OK")), 0, 1))
                 .isFalse();
         Machine measured = read(cards + PAIR + "\n" + peers("", "CNS"), PeerAccess.YES);

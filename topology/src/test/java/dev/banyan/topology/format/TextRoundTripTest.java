@@ -89,7 +89,7 @@ class TextRoundTripTest {
             for (int b = 0; b < bridges; b++) {
                 int bridge = n + hubs.size();
                 hubs.add(Hub.of("bridge", Hub.Kind.HOST_BRIDGE));
-                links.add(AssumedLinks.pcie(socket, bridge, LANE_GBS));
+                links.add(AssumedLinks.pcie(socket, bridge, LinkSpeeds.PCIE_LANES, LANE_GBS));
                 addSwitches(random, n, bridge, hubs, links, places);
             }
             if (bridges == 0) {
@@ -106,7 +106,8 @@ class TextRoundTripTest {
         List<Device> devices = new ArrayList<>();
         for (int device = 0; device < n; device++) {
             devices.add(Device.named("GPU" + device));
-            links.add(AssumedLinks.pcie(device, places.get(random.nextInt(places.size())), LANE_GBS));
+            links.add(AssumedLinks.pcie(
+                    device, places.get(random.nextInt(places.size())), LinkSpeeds.PCIE_LANES, LANE_GBS));
         }
         List<Nic> nics = new ArrayList<>();
         for (int card = 0; card < cards; card++) {
@@ -127,7 +128,7 @@ class TextRoundTripTest {
         for (int i = 0; i < switches; i++) {
             int hub = n + hubs.size();
             hubs.add(Hub.of("switch", Hub.Kind.PCIE_SWITCH));
-            links.add(AssumedLinks.pcie(parent, hub, LANE_GBS));
+            links.add(AssumedLinks.pcie(parent, hub, LinkSpeeds.PCIE_LANES, LANE_GBS));
             places.add(hub);
         }
     }

@@ -295,6 +295,23 @@ class TopoTextFormatTest {
     }
 
     @Test
+    void slotsHaveSixteenLanesUnlessOthersAreStated() {
+        String text = "GPU 0: NVIDIA GeForce RTX 5090 (UUID: GPU-1)\n\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
+        Machine full = new MachineReader().parse("topo", text);
+        assertThat(full.links()).allMatch(link -> link.lanes() == 16 && link.gbsAToB() == 48);
+        assertThat(full.assumed()).contains("16 lanes of PCIe for each GPU");
+
+        StatedSpeeds half = new StatedSpeeds(0, 8, 0, 0, "", StatedSpeeds.PeerAccess.BY_MODEL);
+        Machine narrow = new MachineReader(MatrixUnit.CLASSES, half).parse("topo", text);
+        assertThat(narrow.links()).allMatch(link -> link.lanes() == 8 && link.gbsAToB() == 24);
+        assertThat(narrow.assumed()).noneMatch(phrase -> phrase.contains("lanes"));
+        assertThat(new MachineReader(MatrixUnit.CLASSES, half)
+                        .parse("m", "0 1\n1 0\n")
+                        .assumed())
+                .contains("PCIe gen3, 6 GB/s one way for 8 lanes by NCCL's count");
+    }
+
+    @Test
     void warnsOfPcieThatIsFasterThanTheModel() {
         String text = "GPU 0: NVIDIA L40S (UUID: GPU-1)\n" + Fixtures.SINGLE_SPACES;
         assertThat(new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(5, 0, 0, ""))

@@ -101,7 +101,7 @@ public final class Summary {
                         row -> ChoiceText.name(row.algorithm()), LinkedHashMap::new, Collectors.counting()));
         String names = open.entrySet().stream()
                 .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
-                .collect(Collectors.joining(", "));
+                .collect(Collectors.joining(" and of "));
         boolean isAlwaysOpen = unmarked.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
         boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
         return isAlwaysOpen

@@ -46,8 +46,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     /** Returns why such a file is of no use here, or null. */
     public @Nullable String uselessness() {
         return channels.anyOrderIsAsGood()
-                ? "every ring is as good as any other here, since all devices have the same links to the same switches;"
-                        + " NCCL's own search finds as much"
+                ? "every ring is as good as any other here, since all devices have the same links to the same switches"
+                        + " or CPU; NCCL's own search finds as much"
                 : null;
     }
 

@@ -26,6 +26,9 @@ public record ChosenMachine(
         List<Integer> group,
         Machine machine,
         @Nullable String remark) {
+    /** Assumptions on PCIe that mean nothing where no PCIe is counted. */
+    private static final List<String> OF_PCIE = List.of(PcieHierarchy.HIDDEN, SpeedChoice.FULL_SLOTS);
+
     public ChosenMachine {
         group = List.copyOf(group);
     }
@@ -74,7 +77,7 @@ public record ChosenMachine(
     }
 
     /** The links that some bound counts: those of {@link #network}, and those that it leaves out. */
-    Network countedLinks(int... relays) {
+    public Network countedLinks(int... relays) {
         Network network = network(relays);
         return network.leavesOutLinks() ? describedLinks(relays) : network;
     }
@@ -108,7 +111,7 @@ public record ChosenMachine(
         boolean acrossSockets = joinsSockets(counted);
         return machine.assumed().stream()
                 .filter(phrase -> overPcie || !phrase.equals(RefusedPairs.GRANTED))
-                .filter(phrase -> counted.has(Link.Kind.PCIE) || !phrase.equals(PcieHierarchy.HIDDEN))
+                .filter(phrase -> counted.has(Link.Kind.PCIE) || !OF_PCIE.contains(phrase))
                 .filter(phrase -> acrossSockets
                         || (!phrase.contains(SpeedChoice.BETWEEN_SOCKETS) && !phrase.contains(SpeedChoice.INSIDE_CPU)))
                 .toList();

@@ -4,6 +4,7 @@ import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -14,9 +15,16 @@ public final class LinkRemarks {
 
     private LinkRemarks() {}
 
-    /** Returns a sentence on pairs without peer access and one on the rates of xGMI, where they apply. */
-    public static List<String> of(Machine machine) {
+    /**
+     * Returns a sentence each on the rates of PCIe, pairs without peer access and the rates of xGMI, where they apply.
+     *
+     * @param counted the links whose rates are shown
+     */
+    public static List<String> of(Machine machine, Network counted) {
         List<String> remarks = new ArrayList<>();
+        if (counted.has(Link.Kind.PCIE)) {
+            PcieRates.sentence(machine).ifPresent(remarks::add);
+        }
         peerAccess(machine).ifPresent(remarks::add);
         xgmi(machine).ifPresent(remarks::add);
         return remarks;

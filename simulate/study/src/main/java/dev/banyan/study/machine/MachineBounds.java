@@ -4,13 +4,11 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.text.Numbers;
-import dev.banyan.topology.Link;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -96,13 +94,6 @@ public record MachineBounds(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.assumedOfAllLinks(),
-                Stream.concat(
-                                Stream.of(
-                                                chosen.countedLinks(relays).has(Link.Kind.PCIE)
-                                                        ? PcieRates.sentence(chosen.machine())
-                                                        : "")
-                                        .filter(sentence -> !sentence.isEmpty()),
-                                LinkRemarks.of(chosen.machine()).stream())
-                        .collect(Collectors.joining(". ")));
+                String.join(". ", LinkRemarks.of(chosen.machine(), chosen.countedLinks(relays))));
     }
 }

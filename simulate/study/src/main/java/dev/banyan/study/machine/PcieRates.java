@@ -4,9 +4,10 @@ import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
+import java.util.Optional;
 
 /** Explains the bandwidths of a machine's PCIe links. */
-public final class PcieRates {
+final class PcieRates {
     /** Rate per GT/s of gen3 and later, where two of 130 bits are coding. */
     private static final double RAW_GBS_PER_GTS = 128 / 130.0 / 8;
 
@@ -16,19 +17,20 @@ public final class PcieRates {
      * Returns a sentence where some link has the rate that NCCL counts for its generation, which single copies exceed;
      * empty where all were measured or stated otherwise, or there is none.
      */
-    public static String sentence(Machine machine) {
+    static Optional<String> sentence(Machine machine) {
         for (double gts : LinkSpeeds.PCIE_GTS) {
             double lane = LinkSpeeds.pcieLaneGbs(gts);
             for (Link link : machine.links()) {
                 if (link.kind() == Link.Kind.PCIE && link.gbsAToB() == link.lanes() * lane) {
-                    return "PCIe is counted as NCCL counts it (" + Numbers.plain(link.gbsAToB()) + " GB/s one way for "
-                            + Numbers.count(link.lanes(), "lane") + " of " + Numbers.plain(gts) + " GT/s, "
-                            + Numbers.plain(link.lanes() * gts * RAW_GBS_PER_GTS)
-                            + " GB/s raw); single copies have been faster, so that measured rates may exceed bounds"
-                            + " through PCIe";
+                    return Optional.of(
+                            "PCIe is counted as NCCL counts it (" + Numbers.plain(link.gbsAToB()) + " GB/s one way for "
+                                    + Numbers.count(link.lanes(), "lane") + " of " + Numbers.plain(gts) + " GT/s, "
+                                    + Numbers.plain(link.lanes() * gts * RAW_GBS_PER_GTS)
+                                    + " GB/s raw); single copies have been faster, so that measured rates may exceed"
+                                    + " bounds through PCIe");
                 }
             }
         }
-        return "";
+        return Optional.empty();
     }
 }

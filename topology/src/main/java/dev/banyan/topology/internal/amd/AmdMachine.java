@@ -84,8 +84,9 @@ final class AmdMachine {
             speeds.of(i).product().ifPresent(product -> attributes.put("gcn", product.gcn()));
             devices.add(new Device("GPU" + i, busIds.get(i), numa[i], attributes));
             String affinity = numa[i] < 0 ? "" : "numa " + numa[i];
-            double slotGbs = LinkSpeeds.PCIE_LANES * speeds.of(i).pcieLaneGbs();
-            ends.add(new PcieHierarchy.End(i, affinity, LinkSpeeds.PCIE_LANES, slotGbs));
+            int lanes = speeds.of(i).pcieLanes();
+            ends.add(new PcieHierarchy.End(
+                    i, affinity, lanes, lanes * speeds.of(i).pcieLaneGbs()));
         }
         PcieHierarchy pcie = PcieHierarchy.of(ends, (a, b) -> pcieClass(a, b, numa), n, cpu, speeds.whole()::socketGbs);
         pcie.assumed().forEach(speeds.whole()::assume);

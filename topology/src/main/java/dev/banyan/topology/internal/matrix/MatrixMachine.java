@@ -199,14 +199,14 @@ final class MatrixMachine {
                     double laneGbs = speeds.linkGbs(AssumedLinks.NVLINK_LANE_GBS, "NVLink");
                     links.add(AssumedLinks.nvLink(a, b, lanes, laneGbs));
                 } else if (classes[a][b] == LinkMatrix.PCIE && !complete) {
-                    links.add(AssumedLinks.pcie(a, b, speeds.pcieLaneGbs()));
+                    links.add(AssumedLinks.pcie(a, b, speeds.pcieLanes(), speeds.pcieLaneGbs()));
                 }
             }
         }
         if (pcie && complete) {
             hubs.add(Hub.of("host", Hub.Kind.CPU_SOCKET));
             for (int device = 0; device < n; device++) {
-                links.add(AssumedLinks.pcie(device, n, speeds.pcieLaneGbs()));
+                links.add(AssumedLinks.pcie(device, n, speeds.pcieLanes(), speeds.pcieLaneGbs()));
             }
         }
     }

@@ -50,7 +50,7 @@ final class PciSpeed {
         if (lanes != 0 && !WIDTHS.contains(lanes)) {
             warnings.add(pci, "link_width " + lanes + " is none that PCIe has: it is taken as it stands");
         }
-        lanes = lanes == 0 ? LinkSpeeds.PCIE_LANES : lanes;
+        lanes = lanes == 0 ? choice.pcieLanes() : lanes;
         OptionalDouble given = pci.bandwidth();
         return new Width(lanes, given.isPresent() ? given.getAsDouble() : lanes * laneGbs(pci));
     }

@@ -311,11 +311,12 @@ final class TopoMachine {
         for (int end = 0; end < table.ends().size(); end++) {
             boolean gpu = table.isGpu(end);
             SpeedChoice speed = gpu ? speeds.of(endIndex[end]) : speeds.whole();
+            int lanes = speed.pcieLanes();
             ends.add(new PcieHierarchy.End(
                     gpu ? endIndex[end] : -1,
                     gpu ? affinity(end) : "",
-                    LinkSpeeds.PCIE_LANES,
-                    LinkSpeeds.PCIE_LANES * speed.pcieLaneGbs(pcieGeneration())));
+                    lanes,
+                    lanes * speed.pcieLaneGbs(pcieGeneration())));
         }
         PcieHierarchy pcie =
                 PcieHierarchy.of(ends, this::pcieClass, devices.size() + hubs.size(), cpu, speeds.whole()::socketGbs);

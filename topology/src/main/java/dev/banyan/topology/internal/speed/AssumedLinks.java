@@ -14,9 +14,7 @@ public final class AssumedLinks {
         return Link.duplex(a, b, Link.Kind.NVLINK, lanes, lanes * laneGbs, LinkSpeeds.NVLINK_US);
     }
 
-    /** A full slot of PCIe. */
-    public static Link pcie(int a, int b, double laneGbs) {
-        double gbs = LinkSpeeds.PCIE_LANES * laneGbs;
-        return Link.duplex(a, b, Link.Kind.PCIE, LinkSpeeds.PCIE_LANES, gbs, LinkSpeeds.PCIE_US);
+    public static Link pcie(int a, int b, int lanes, double laneGbs) {
+        return Link.duplex(a, b, Link.Kind.PCIE, lanes, lanes * laneGbs, LinkSpeeds.PCIE_US);
     }
 }

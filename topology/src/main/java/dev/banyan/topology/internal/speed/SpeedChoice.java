@@ -15,6 +15,8 @@ public final class SpeedChoice {
     public static final String PER_LINK = " GB/s one way per ";
     /** Words of an assumption on PCIe. */
     public static final String PCIE_GENERATION = "PCIe gen";
+    /** The assumption on the slots of cards, which have fewer lanes on many boards. */
+    public static final String FULL_SLOTS = LinkSpeeds.PCIE_LANES + " lanes of PCIe for each GPU";
     /** Words of an assumption on CPUs. */
     public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
 
@@ -58,6 +60,17 @@ public final class SpeedChoice {
         return stated.pcieGeneration() > 0 || product.isPresent();
     }
 
+    /** Returns the lanes of a slot whose width the description does not tell: 16 if nothing is known. */
+    public int pcieLanes() {
+        if (stated.pcieLanes() > 0) {
+            return stated.pcieLanes();
+        }
+        if (product.isPresent() && product.get().isCard()) {
+            assumed.add(FULL_SLOTS);
+        }
+        return LinkSpeeds.PCIE_LANES;
+    }
+
     /** One lane of PCIe one way in GB/s, gen3 as in NCCL if nothing is known. */
     public double pcieLaneGbs() {
         int known = stated.pcieGeneration() > 0
@@ -67,7 +80,7 @@ public final class SpeedChoice {
             return StatedSpeeds.pcieLaneGbs(known);
         }
         double lane = StatedSpeeds.pcieLaneGbs(3);
-        assumed.add(PCIE_GENERATION + "3, " + fullSlot(lane));
+        assumed.add(PCIE_GENERATION + "3, " + slot(lane));
         return lane;
     }
 
@@ -81,12 +94,13 @@ public final class SpeedChoice {
             return pcieLaneGbs();
         }
         double lane = StatedSpeeds.pcieLaneGbs(generation);
-        assumed.add(PCIE_GENERATION + generation + ", as GPUs with these NVLinks have, " + fullSlot(lane));
+        assumed.add(PCIE_GENERATION + generation + ", as GPUs with these NVLinks have, " + slot(lane));
         return lane;
     }
 
-    private static String fullSlot(double laneGbs) {
-        return number(LinkSpeeds.PCIE_LANES * laneGbs) + " GB/s one way for a full slot by NCCL's count";
+    private String slot(double laneGbs) {
+        int lanes = stated.pcieLanes() > 0 ? stated.pcieLanes() : LinkSpeeds.PCIE_LANES;
+        return number(lanes * laneGbs) + " GB/s one way for " + lanes + " lanes by NCCL's count";
     }
 
     /** Notes an assumption that no option replaces. */

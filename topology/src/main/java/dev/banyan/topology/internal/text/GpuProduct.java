@@ -86,6 +86,14 @@ public record GpuProduct(int sm, String gcn, int pcieGeneration, Trait trait) {
         return trait == Trait.NO_PEER_ACCESS;
     }
 
+    /** Returns whether it is sold as a card alone, whose slot may have fewer lanes than the card. */
+    public boolean isCard() {
+        return switch (sm) {
+            case 37, 61, 75, 86, 89, 120 -> true;
+            default -> false;
+        };
+    }
+
     /** Returns the greatest number of NVLinks that a card of this kind has (sources as {@link LinkSpeeds}). */
     public int mostNvlinks() {
         return switch (sm) {
