@@ -113,6 +113,11 @@ export function treeWord(algorithm) {
   return model.algorithms[algorithm].split("/")[0] === "ring" ? "chain" : "tree";
 }
 
+/** Name of a tree of an algorithm; empty where all send to all without trees. */
+export function treeName(algorithm, tree) {
+  return model.algorithms[algorithm] === "one-shot" ? "" : `${treeWord(algorithm)} ${tree + 1}`;
+}
+
 /** Share of a tree in words: a fraction where that is short, else percents. */
 export function shareOf(tree) {
   return tree.share.length <= 7 ? tree.share : `${digits(100 * fraction(tree.share), 3)}%`;

@@ -6,7 +6,7 @@ import { chosenSet, onSet } from "./explorer.js";
 import { timeRows } from "./curves.js";
 import { stepRows } from "./steps.js";
 import { onCall, playedCall } from "./player.js";
-import { depthOf, kindOf, loadsOf, machine, model, nameOf } from "./model.js";
+import { depthOf, kindOf, loadsOf, machine, model, nameOf, treeName } from "./model.js";
 
 const name = (algorithm) => model.algorithms[algorithm];
 
@@ -122,13 +122,14 @@ function gradientTable() {
 }
 
 function transferTable() {
-  const rows = playedCall().transfers.map((each) => [
+  const call = playedCall();
+  const rows = call.transfers.map((each) => [
     digits(each.start, 7),
     digits(each.end, 7),
     digits(each.arrival, 7),
     nameOf(each.from),
     nameOf(each.to),
-    each.tree + 1,
+    treeName(call.algorithm, 0) && each.tree + 1,
     each.sum ? "sum" : "result or copy",
   ]);
   return {

@@ -3,6 +3,7 @@ package dev.banyan.cli.calibrate;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.TextFile;
+import dev.banyan.page.document.SimulatorDocument;
 import dev.banyan.study.measured.ComparedSweeps;
 import dev.banyan.study.measured.ValidationReport;
 import java.nio.file.Path;

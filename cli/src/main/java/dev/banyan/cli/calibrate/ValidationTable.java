@@ -1,11 +1,11 @@
 package dev.banyan.cli.calibrate;
 
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.measured.ValidationReport;
 import dev.banyan.study.measured.ValidationReport.RowReport;
 import dev.banyan.study.measured.ValidationReport.SweepReport;
 import dev.banyan.study.text.FigureText;
+import dev.banyan.study.text.TextTable;
 import java.io.PrintWriter;
 
 /** Prints simulated sweeps beside measured ones for people. */

@@ -3,11 +3,11 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.machine.Limit;
 import dev.banyan.study.machine.MachineBounds;
 import dev.banyan.study.machine.MachineBounds.Row;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import java.io.PrintWriter;
 import java.util.List;
 

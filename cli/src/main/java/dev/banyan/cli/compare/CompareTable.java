@@ -1,16 +1,16 @@
 package dev.banyan.cli.compare;
 
 import dev.banyan.cli.output.Assumptions;
-import dev.banyan.cli.output.MarkdownText;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.Comparison.Row;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.SwitchRate;
+import dev.banyan.study.text.MarkdownText;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,12 +2,12 @@ package dev.banyan.cli.compare;
 
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.compare.SubsetRow;
 import dev.banyan.study.compare.SubsetSummary;
 import dev.banyan.study.compare.SubsetSummary.Spread;
 import dev.banyan.study.compare.Subsets;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,6 +7,8 @@ import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
 import dev.banyan.page.chart.Picture;
+import dev.banyan.page.document.FiguresPage;
+import dev.banyan.page.document.FiguresPictures;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.figures.ArrayBound;
@@ -76,10 +78,10 @@ public final class FiguresCommand extends ReportCommand {
         }
         List<WrittenFile> written = new ArrayList<>();
         Path page = folder.resolve("figures.md");
-        TextFile.write(page, new Page(MACHINE, constants.name(), inFlight, arrayBound, speedups).text());
+        TextFile.write(page, new FiguresPage(MACHINE, constants.name(), inFlight, arrayBound, speedups).text());
         written.add(new WrittenFile(page.toString(), "page"));
-        picture(folder, "in-flight", Pictures.of(inFlight), written);
-        picture(folder, "array-bound", Pictures.of(arrayBound), written);
+        picture(folder, "in-flight", FiguresPictures.of(inFlight), written);
+        picture(folder, "array-bound", FiguresPictures.of(arrayBound), written);
         text(folder.resolve("in-flight.csv"), inFlight.csv(), "data", written);
         text(folder.resolve("array-bound.csv"), arrayBound.csv(), "data", written);
         text(folder.resolve("speed-ups.csv"), speedups.csv(), "data", written);

@@ -3,6 +3,7 @@ package dev.banyan.cli.output;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Algorithms;
+import dev.banyan.study.text.Csv;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;

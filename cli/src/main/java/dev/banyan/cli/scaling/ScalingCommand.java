@@ -7,6 +7,8 @@ import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.cli.output.RunContext;
 import dev.banyan.cli.output.TextFile;
 import dev.banyan.cli.output.WrittenFile;
+import dev.banyan.page.document.ModelReport;
+import dev.banyan.page.document.ScalingPage;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.cluster.ComputeRate;
 import dev.banyan.study.cluster.Fabric;

@@ -2,12 +2,12 @@ package dev.banyan.cli.topo;
 
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.TopoReport;
 import dev.banyan.study.machine.TopoReport.NicReport;
 import dev.banyan.study.machine.TopoReport.RowReport;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;

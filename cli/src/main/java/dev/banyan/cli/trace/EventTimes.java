@@ -1,8 +1,8 @@
 package dev.banyan.cli.trace;
 
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.internal.trace.Recording;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

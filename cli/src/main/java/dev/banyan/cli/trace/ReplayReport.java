@@ -1,9 +1,9 @@
 package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.internal.replay.Replayed;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import java.io.PrintWriter;
 import java.util.List;
 

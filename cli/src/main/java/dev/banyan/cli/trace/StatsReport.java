@@ -1,13 +1,13 @@
 package dev.banyan.cli.trace;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.dlc.internal.statistics.DlcStatistics;
 import dev.banyan.dlc.internal.statistics.DlcStatistics.KeyTraffic;
 import dev.banyan.dlc.internal.statistics.DlcStatistics.Phases;
 import dev.banyan.dlc.internal.statistics.DlcStatistics.Spread;
 import dev.banyan.dlc.internal.statistics.Overhead;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;

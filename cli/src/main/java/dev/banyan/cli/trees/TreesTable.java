@@ -2,6 +2,7 @@ package dev.banyan.cli.trees;
 
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.study.machine.PlannedTrees;
 import dev.banyan.study.machine.TreesReport;
 import dev.banyan.study.machine.TreesReport.PathReport;
@@ -27,13 +28,12 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
     void printTable(PrintWriter out) {
         String carried = plan.packed() ? " for " + report.collective() : "";
         out.println(Numbers.format(
-                "# %s: %d devices, %s%s, %d %s in %.2f ms, as the first of its process",
+                "# %s: %d devices, %s%s, %s in %.2f ms, as the first of its process",
                 TerminalText.of(report.machine()),
                 report.devices(),
                 report.algorithm(),
                 carried,
-                report.trees().size(),
-                report.trees().size() == 1 ? "tree" : "trees",
+                Numbers.count(report.trees().size(), isRing() ? "chain" : "tree"),
                 report.generationMs()));
         if (!plan.names().isEmpty()) {
             out.println("# ranks: " + TerminalText.of(plan.names()));
@@ -76,6 +76,11 @@ record TreesTable(TreesReport report, PlannedTrees plan) {
             out.println("# total weight: " + Numbers.plain(report.totalWeight()));
             printRate(out);
         }
+    }
+
+    /** Returns whether the trees are chains, one for each ring and rank. */
+    private boolean isRing() {
+        return report.algorithm().split("/", 2)[0].equals(AlgorithmChoice.RING.label());
     }
 
     private void printRate(PrintWriter out) {

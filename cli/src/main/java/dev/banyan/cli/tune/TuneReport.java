@@ -1,7 +1,6 @@
 package dev.banyan.cli.tune;
 
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.SizeRules;
@@ -10,6 +9,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import dev.banyan.study.tune.IterationTimes;
 import dev.banyan.study.tune.Tuner;
 import dev.banyan.study.workload.Workload;

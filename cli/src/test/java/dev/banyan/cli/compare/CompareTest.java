@@ -49,8 +49,11 @@ class CompareTest {
             rows.add(row.get("name").asText());
             boolean simulated = rows.getLast().equals("nccl");
             List<String> names = new ArrayList<>(List.of("name", "rateGBs", "ratio", "predictedGBs", "depth"));
+            if (!simulated && !rows.getLast().equals("one-shot")) {
+                names.add("trees");
+            }
             if (!simulated) {
-                names.addAll(List.of("trees", "generationMs"));
+                names.add("generationMs");
             }
             if (List.of("star", "nccl").contains(rows.getLast())) {
                 names.add("remark");

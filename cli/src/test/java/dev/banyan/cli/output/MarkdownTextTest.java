@@ -3,6 +3,7 @@ package dev.banyan.cli.output;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.banyan.cli.CommandRun;
+import dev.banyan.study.text.TextTable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

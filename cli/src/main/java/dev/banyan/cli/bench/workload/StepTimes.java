@@ -1,10 +1,10 @@
 package dev.banyan.cli.bench.workload;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.kvstore.internal.overlap.Overlap;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import dev.banyan.study.workload.Workload;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A way to carry an allreduce between the devices of a machine, without relays.
@@ -65,11 +66,11 @@ record Contender(AlgorithmConfig choice) {
         };
     }
 
-    /** Returns the number of trees or rings: a ring has a tree that ends at each device, one-shot a tree for each. */
-    private int number(int trees, int devices) {
+    /** Returns the number of trees or rings: a ring has a tree that ends at each device, one-shot has none. */
+    private @Nullable Integer number(int trees, int devices) {
         return switch (choice.algorithm()) {
             case RING -> trees / devices;
-            case ONE_SHOT -> devices;
+            case ONE_SHOT -> null;
             default -> trees;
         };
     }

@@ -13,6 +13,7 @@ import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.stream.Collectors;
@@ -130,12 +131,21 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 + " socket");
     }
 
+    /** Returns a ring from rank 0 on. */
+    private static List<Integer> fromFirst(List<Integer> order) {
+        List<Integer> turned = new ArrayList<>(order);
+        Collections.rotate(turned, -order.indexOf(0));
+        return turned;
+    }
+
     private List<String> rates() {
         List<String> remarks = new ArrayList<>();
         int n = machine.size();
-        long orders = channels.orders().stream().distinct().count();
+        long rings =
+                channels.orders().stream().map(NcclExport::fromFirst).distinct().count();
         remarks.add(Numbers.count(channels.orders().size(), "channel") + " of " + Numbers.gbs(channels.channelGbs())
-                + (orders < channels.orders().size() ? " around " + orders + " rings" : "") + " between " + n
+                + (rings < channels.orders().size() ? " around " + Numbers.count((int) rings, "ring") : "")
+                + " between " + n
                 + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
                 + Numbers.gbs(channels.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(n))
                 + " busbw for an allreduce");

@@ -1,12 +1,12 @@
-package dev.banyan.cli.figures;
+package dev.banyan.page.document;
 
-import dev.banyan.cli.output.PageTemplate;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.figures.ArrayBound;
 import dev.banyan.study.figures.InFlight;
 import dev.banyan.study.figures.Speedups;
 import dev.banyan.study.figures.Speedups.Times;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.PageTemplate;
+import dev.banyan.study.text.TextTable;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -14,7 +14,7 @@ import java.util.OptionalLong;
 import java.util.function.ToDoubleFunction;
 
 /** The page that shows the figures, in Markdown. */
-record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayBound, Speedups speedups) {
+public record FiguresPage(String machine, String profile, InFlight inFlight, ArrayBound arrayBound, Speedups speedups) {
     private static final long SMALL = 4 << 10;
     private static final long LARGE = 64 << 20;
 
@@ -25,9 +25,9 @@ record Page(String machine, String profile, InFlight inFlight, ArrayBound arrayB
             "inception-v3", new double[] {1.15, 1.34},
             "alexnet", new double[] {6.60, 1.42});
 
-    String text() {
+    public String text() {
         return PageTemplate.fill(
-                Page.class,
+                FiguresPage.class,
                 "figures.md",
                 Map.of(
                         "machine",

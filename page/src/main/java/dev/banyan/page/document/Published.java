@@ -1,10 +1,10 @@
-package dev.banyan.cli.scaling;
+package dev.banyan.page.document;
 
-import dev.banyan.cli.output.PageTemplate;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.study.cluster.Design;
 import dev.banyan.study.cluster.ScalePoint;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.PageTemplate;
+import dev.banyan.study.text.TextTable;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

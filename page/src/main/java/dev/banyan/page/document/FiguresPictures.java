@@ -1,4 +1,4 @@
-package dev.banyan.cli.figures;
+package dev.banyan.page.document;
 
 import dev.banyan.page.chart.Axis;
 import dev.banyan.page.chart.ChartCurve;
@@ -10,10 +10,10 @@ import dev.banyan.study.figures.InFlight;
 import java.util.List;
 
 /** The pictures of the figures. */
-final class Pictures {
-    private Pictures() {}
+public final class FiguresPictures {
+    private FiguresPictures() {}
 
-    static Picture of(InFlight figure) {
+    public static Picture of(InFlight figure) {
         return new Picture(InFlight.COUNTS.stream()
                 .map(inFlight -> new LineChart(
                         inFlight + (inFlight == 1 ? " push-pull" : " push-pulls") + " in flight",
@@ -29,7 +29,7 @@ final class Pictures {
                 .toList());
     }
 
-    static Picture of(ArrayBound figure) {
+    public static Picture of(ArrayBound figure) {
         return new Picture(List.of(new LineChart(
                 "vgg-16, 4 images per GPU: time by array bound",
                 new Axis("MXNET_KVSTORE_TREE_ARRAY_BOUND (elements)", Scale.COUNT),

@@ -1,4 +1,4 @@
-package dev.banyan.cli.output;
+package dev.banyan.study.text;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,5 @@
-package dev.banyan.cli.scaling;
+package dev.banyan.page.document;
 
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.page.chart.Axis;
 import dev.banyan.page.chart.ChartCurve;
 import dev.banyan.page.chart.LineChart;
@@ -13,6 +12,7 @@ import dev.banyan.study.cluster.Design;
 import dev.banyan.study.cluster.ScalePoint;
 import dev.banyan.study.cluster.Setup;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.TextTable;
 import dev.banyan.study.workload.Workload;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,13 +27,13 @@ import java.util.stream.Stream;
  * @param main input first, the fastest allreduces
  * @param variants each with one thing changed
  */
-record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves> variants) {
+public record ModelReport(Workload workload, ComputeRate rate, Curves main, List<Curves> variants) {
     private static final double OVERSUBSCRIBED = 4;
     private static final int VARIANTS_FROM_GPUS = 128;
     /** Concum is listed as faster if its step takes less than this share of depcha's. */
     private static final double FASTER_THRESHOLD = 0.99;
 
-    static ModelReport of(Setup setup, Workload workload, ComputeRate rate) {
+    public static ModelReport of(Setup setup, Workload workload, ComputeRate rate) {
         AllReduceRule least = AllReduceRule.LEAST_TIME;
         CallOrder input = CallOrder.INPUT_FIRST;
         return new ModelReport(

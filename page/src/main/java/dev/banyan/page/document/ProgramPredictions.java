@@ -1,4 +1,4 @@
-package dev.banyan.cli.calibrate;
+package dev.banyan.page.document;
 
 import dev.banyan.config.Config;
 import dev.banyan.schedule.plan.Execution;

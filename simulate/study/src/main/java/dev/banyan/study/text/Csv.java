@@ -1,4 +1,4 @@
-package dev.banyan.cli.output;
+package dev.banyan.study.text;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintWriter;
@@ -24,7 +24,7 @@ public final class Csv {
      * Prints rows below the names of the columns. A field of an object within a row has a column of its own, e.g.
      * {@code inPlace.timeUs}; an array is JSON in one cell, and arrays of objects are left out.
      */
-    static void print(PrintWriter out, JsonNode rows) {
+    public static void print(PrintWriter out, JsonNode rows) {
         List<Map<String, String>> lines = new ArrayList<>();
         Set<String> columns = new LinkedHashSet<>();
         for (JsonNode row : rows) {

@@ -1,6 +1,5 @@
-package dev.banyan.cli.scaling;
+package dev.banyan.page.document;
 
-import dev.banyan.cli.output.PageTemplate;
 import dev.banyan.page.chart.Picture;
 import dev.banyan.study.cluster.Fabric;
 import dev.banyan.study.cluster.HostCosts;
@@ -8,6 +7,7 @@ import dev.banyan.study.cluster.Minsky;
 import dev.banyan.study.cluster.ScalePoint;
 import dev.banyan.study.cluster.Setup;
 import dev.banyan.study.text.Numbers;
+import dev.banyan.study.text.PageTemplate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -21,18 +21,18 @@ import java.util.stream.Collectors;
  * @param models what is trained
  * @param arguments of the command that writes it
  */
-record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
+public record ScalingPage(Setup setup, List<ModelReport> models, String arguments) {
     private static final String MINSKY =
             "IBM S822LC: 2 POWER8, 4 P100, two NVLinks of 20 GB/s from each P100 to its neighbour"
                     + " and to its CPU; between the CPUs 32 GB/s, NCCL's figure for POWER9, assumed";
     private static final long LARGE_SCALE_MIN_GPUS = 1024;
 
-    Picture picture() {
+    public Picture picture() {
         return new Picture(models.stream().map(ModelReport::chart).toList());
     }
 
     /** @param picture name of the picture's file */
-    String text(String picture) {
+    public String text(String picture) {
         Fabric fabric = setup.fabric();
         HostCosts host = HostCosts.ASSUMED;
         boolean minsky = setup.machine().name().equals(Minsky.NAME);

@@ -1,8 +1,5 @@
-package dev.banyan.cli.calibrate;
+package dev.banyan.page.document;
 
-import dev.banyan.cli.output.Csv;
-import dev.banyan.cli.output.PageTemplate;
-import dev.banyan.cli.output.TextTable;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
@@ -10,7 +7,10 @@ import dev.banyan.study.measured.ComparedSweep;
 import dev.banyan.study.measured.ComparedSweeps;
 import dev.banyan.study.measured.PublishedSweep;
 import dev.banyan.study.measured.SweepComparison;
+import dev.banyan.study.text.Csv;
 import dev.banyan.study.text.FigureText;
+import dev.banyan.study.text.PageTemplate;
+import dev.banyan.study.text.TextTable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The page on the simulator: its model and its errors, and the tables of sweeps, rows and constants beside it. */
-record SimulatorDocument(ComparedSweeps compared) {
+public record SimulatorDocument(ComparedSweeps compared) {
     /**
      * The whole page; lines end in a line feed.
      *
@@ -28,7 +28,7 @@ record SimulatorDocument(ComparedSweeps compared) {
      * @param constants name of the file with {@link #constants()}
      * @param programs name of the file with {@link #programs()}
      */
-    String markdown(String sweeps, String rows, String constants, String programs) {
+    public String markdown(String sweeps, String rows, String constants, String programs) {
         return PageTemplate.fill(
                 SimulatorDocument.class,
                 "simulator.md",
@@ -50,21 +50,21 @@ record SimulatorDocument(ComparedSweeps compared) {
     }
 
     /** The source and the calibration of every sweep, as CSV. */
-    String sweeps() {
+    public String sweeps() {
         return csv(
                 "sweep,collective,devices,machine,devices_per_process,transport,source,calibration,remark",
                 compared.sweeps().stream().map(one -> sweep(one.setting())));
     }
 
     /** The predicted times of device programs beside measured ones of NCCL, as CSV. */
-    String programs() {
+    public String programs() {
         return csv(
                 "sweep,size_bytes,nccl_us,algorithm,predicted_us,least_us,most_us,launches_us",
                 compared.sweeps().stream().flatMap(ProgramPredictions::rows));
     }
 
     /** Every row of every sweep, as CSV. */
-    String rows() {
+    public String rows() {
         return csv(
                 "sweep,size_bytes,measured_us,simulated_us,error,bound_by",
                 compared.sweeps().stream()
@@ -79,7 +79,7 @@ record SimulatorDocument(ComparedSweeps compared) {
     }
 
     /** The constants of every profile with their ranges and sources, as CSV. */
-    String constants() {
+    public String constants() {
         return csv(
                 "profile,constant,value,low,high,source",
                 Stream.concat(
