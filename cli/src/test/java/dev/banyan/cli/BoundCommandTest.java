@@ -103,7 +103,7 @@ class BoundCommandTest {
                 .contains("assumed: 16 lanes of PCIe for each GPU")
                 .contains("(state what you know by --pcie-lanes)");
         assertThat(CommandRun.of("bound --pcie-lanes 17 --machine " + table).err())
-                .contains("17 lanes are no width of a GPU's slot; take 1 to 16");
+                .contains("17 lanes are no width of PCIe; take 1, 2, 4, 8, 12 or 16");
     }
 
     @Test
@@ -205,10 +205,11 @@ class BoundCommandTest {
                         .get("bound")
                         .asText())
                 .isEqualTo("3600/7");
-        assertThat(json("bound --nvlink-gbs 50 --pcie-gen 5 --machine " + topo).at("/machine/assumed"))
+        assertThat(json("bound --nvlink-gbs 50 --pcie-gen 5 --pcie-lanes 16 --machine " + topo)
+                        .at("/machine/assumed"))
                 .extracting(JsonNode::asText)
                 .containsExactly("10 GB/s between CPU sockets", PcieHierarchy.HIDDEN);
-        assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --socket-gbs 60 --machine " + topo)
+        assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --pcie-lanes 16 --socket-gbs 60 --machine " + topo)
                         .out())
                 .contains("\n# assumed: " + PcieHierarchy.HIDDEN + "; only rates over such links rest on that (state"
                         + " what you know by the JSON of topo --write json)\n");
@@ -392,7 +393,7 @@ class BoundCommandTest {
             GPU3 SYS SYS NV4 X 3
             Socket(s): 1
             """);
-        String options = " --pcie-gen 5 --nvlink-gbs 25 --peer-access yes --machine " + file;
+        String options = " --pcie-gen 5 --pcie-lanes 16 --nvlink-gbs 25 --peer-access yes --machine " + file;
         assertThat(CommandRun.of("bound" + options).out())
                 .contains("# assumed: PCIe's speed between the NUMA nodes of a CPU; only rates over such links rest on"
                         + " that (state what you know by the JSON of topo --write json)\n")

@@ -75,7 +75,7 @@ class ExportCommandTest {
             GPU2\tSYS\tSYS\tX\tNODE
             GPU3\tSYS\tSYS\tNODE\tX
             """);
-        assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --peer-access yes --machine " + topo)
+        assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --pcie-lanes 16 --peer-access yes --machine " + topo)
                         .err())
                 .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
                 .contains(
@@ -95,6 +95,25 @@ class ExportCommandTest {
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
                 .contains("as it counts 10 GB/s between two NUMA nodes of this CPU\n");
+    }
+
+    /** From either of two GPUs their ring is the same. */
+    @Test
+    void ringsAreCountedOnce(@TempDir Path folder) throws IOException {
+        Path pair = Files.writeString(folder.resolve("pair.txt"), "GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n");
+        assertThat(CommandRun.of("export --for nccl --machine " + pair).err())
+                .contains("12 channels of 25 GB/s around 1 ring between 2 GPUs");
+    }
+
+    @Test
+    void mscclppIsNamedWhereItsPlansCanRun(@TempDir Path folder) throws IOException {
+        String cards = "GPU0 GPU1\nGPU0 X PHB\nGPU1 PHB X\n";
+        Path host = Files.writeString(folder.resolve("host.txt"), "GPU 0,1: NVIDIA GeForce RTX 5090\n" + cards);
+        assertThat(CommandRun.of("export --for nccl --machine " + host).err())
+                .contains("(--force writes the file all the same)");
+        Path peers = Files.writeString(folder.resolve("peers.txt"), "GPU 0,1: NVIDIA GeForce RTX 3090\n" + cards);
+        assertThat(CommandRun.of("export --for nccl --machine " + peers).err())
+                .contains("(--force writes the file all the same; --for mscclpp writes plans for MSCCL++)");
     }
 
     @Test

@@ -86,10 +86,9 @@ public final class MachineOptions extends OptionGroup {
 
     @Option(
             names = "--pcie-lanes",
-            paramLabel = "1..16",
-            description =
-                    "Lanes of each GPU's PCIe slot where a file leaves them open, e.g. 8 where two cards share the"
-                            + " lanes of a desktop CPU (default: 16).")
+            paramLabel = "LANES",
+            description = "Lanes of PCIe slots where a file leaves them open, e.g. 8 where two cards share the lanes of"
+                    + " a desktop CPU (default: 16).")
     private @Nullable Integer pcieLanes;
 
     @Option(

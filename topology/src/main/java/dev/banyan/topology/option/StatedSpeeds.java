@@ -3,13 +3,14 @@ package dev.banyan.topology.option;
 import dev.banyan.config.internal.Quote;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.internal.text.GpuProduct;
+import java.util.Set;
 
 /**
  * Speeds and abilities that a reader of a description takes where the description states none, instead of assuming
  * some.
  *
  * @param pcieGeneration generation of all PCIe slots, 3 to 7; 0 for not known
- * @param pcieLanes lanes of each GPU's slot, 1 to 16; 0 for not known
+ * @param pcieLanes lanes of each PCIe slot: 1, 2, 4, 8, 12 or 16; 0 for not known
  * @param nvlinkGbs one NVLink or xGMI link one way in GB/s, e.g. 50 for B200; 0 for not known
  * @param socketGbs between two CPU sockets one way in GB/s; 0 for not known
  * @param product model of all GPUs as nvidia-smi prints it, e.g. {@code NVIDIA H100 80GB HBM3}; empty for not known
@@ -17,6 +18,8 @@ import dev.banyan.topology.internal.text.GpuProduct;
  */
 public record StatedSpeeds(
         int pcieGeneration, int pcieLanes, double nvlinkGbs, double socketGbs, String product, PeerAccess peerAccess) {
+    private static final Set<Integer> WIDTHS = Set.of(0, 1, 2, 4, 8, 12, 16);
+
     /** Nothing is stated. */
     public static final StatedSpeeds NONE = new StatedSpeeds(0, 0, 0, "");
 
@@ -44,9 +47,8 @@ public record StatedSpeeds(
         if (pcieGeneration != 0 && (pcieGeneration < 3 || pcieGeneration > 7)) {
             throw new IllegalArgumentException("PCIe generation " + pcieGeneration + " is not known; take 3 to 7");
         }
-        if (pcieLanes < 0 || pcieLanes > LinkSpeeds.PCIE_LANES) {
-            throw new IllegalArgumentException(
-                    pcieLanes + " lanes are no width of a GPU's slot; take 1 to " + LinkSpeeds.PCIE_LANES);
+        if (!WIDTHS.contains(pcieLanes)) {
+            throw new IllegalArgumentException(pcieLanes + " lanes are no width of PCIe; take 1, 2, 4, 8, 12 or 16");
         }
         if (!(nvlinkGbs >= 0) || nvlinkGbs > 1000) {
             throw new IllegalArgumentException(

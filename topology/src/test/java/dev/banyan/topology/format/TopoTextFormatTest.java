@@ -15,6 +15,7 @@ import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.nvidia.TopoTextWriter;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.option.MatrixUnit;
 import dev.banyan.topology.option.StatedSpeeds;
@@ -286,7 +287,11 @@ class TopoTextFormatTest {
         Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, stated).parse("topo", Fixtures.SINGLE_SPACES);
         assertThat(LinkMatrix.of(withSpeeds).gbs(0, 1)).isEqualTo(200);
         assertThat(withSpeeds.assumed())
-                .containsExactly("10 GB/s between CPU sockets", PcieHierarchy.HIDDEN, RefusedPairs.GRANTED);
+                .containsExactly(
+                        SpeedChoice.FULL_SLOTS,
+                        "10 GB/s between CPU sockets",
+                        PcieHierarchy.HIDDEN,
+                        RefusedPairs.GRANTED);
         assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.PCIE))
                 .isNotEmpty()
                 .allMatch(link -> link.gbsAToB() == 48);
@@ -453,7 +458,7 @@ class TopoTextFormatTest {
                 .hasSize(2)
                 .anyMatch(link -> link.gbsAToB() == 10);
         Machine withSpeeds = new MachineReader(MatrixUnit.CLASSES, new StatedSpeeds(4, 0, 60, "")).parse("topo", table);
-        assertThat(withSpeeds.assumed()).containsExactly(RefusedPairs.GRANTED);
+        assertThat(withSpeeds.assumed()).containsExactly(SpeedChoice.FULL_SLOTS, RefusedPairs.GRANTED);
         assertThat(withSpeeds.links().stream().filter(link -> link.kind() == Link.Kind.SOCKET))
                 .allMatch(link -> link.gbsAToB() == 60);
     }

@@ -79,7 +79,7 @@ public record Comparison(
      * @param predictedGBs algbw of 1 GiB out of place as {@code banyan predict} has it, where it has one
      * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
      *     chain of steps that wait for each other; absent where a switch reduces
-     * @param trees number of trees or rings, where it is known
+     * @param trees number of trees or rings, where there are any and it is known
      * @param generationMs least time to build it, warm, in ms, where it was built
      * @param refusal why there are no figures
      * @param schedule where it was imported from, if it was
@@ -200,7 +200,7 @@ public record Comparison(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.assumed(),
-                LinkRemarks.of(chosen.machine(), network));
+                LinkRemarks.of(chosen.machine(), chosen.countedLinks(relays)));
     }
 
     private static Row inTheSwitch(SwitchRate rate, @Nullable Double predictedGbs) {

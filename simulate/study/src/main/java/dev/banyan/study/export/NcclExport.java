@@ -141,10 +141,10 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     private List<String> rates() {
         List<String> remarks = new ArrayList<>();
         int n = machine.size();
-        long rings =
+        long around =
                 channels.orders().stream().map(NcclExport::fromFirst).distinct().count();
         remarks.add(Numbers.count(channels.orders().size(), "channel") + " of " + Numbers.gbs(channels.channelGbs())
-                + (rings < channels.orders().size() ? " around " + Numbers.count((int) rings, "ring") : "")
+                + (around < channels.orders().size() ? " around " + Numbers.count(around, "ring") : "")
                 + " between " + n
                 + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
                 + Numbers.gbs(channels.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(n))

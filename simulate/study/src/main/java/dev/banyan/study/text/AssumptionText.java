@@ -11,8 +11,8 @@ public final class AssumptionText {
     /** Words of assumptions on speeds, and what replaces these. */
     private static final List<Replaced> REPLACED = List.of(
             new Replaced(SpeedChoice.BETWEEN_SOCKETS, List.of("--socket-gbs")),
-            new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen", "--pcie-lanes")),
-            new Replaced(SpeedChoice.FULL_SLOTS, List.of("--pcie-lanes")),
+            new Replaced(SpeedChoice.PCIE_GENERATION, List.of("--gpu", "--pcie-gen")),
+            new Replaced(SpeedChoice.FULL_WIDTH, List.of("--pcie-lanes")),
             new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")),
             new Replaced(SpeedChoice.INSIDE_CPU, List.of("the JSON of topo --write json")),
             new Replaced(PcieHierarchy.HIDDEN, List.of("the JSON of topo --write json")));

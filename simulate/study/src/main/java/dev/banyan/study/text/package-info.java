@@ -1,4 +1,4 @@
-/** Figures, sizes and names as text. */
+/** Figures, sizes and names as text; tables and documents in plain text, Markdown and CSV. */
 @NullMarked
 package dev.banyan.study.text;
 

@@ -44,7 +44,7 @@ final class PciSpeed {
     Width of(XmlElement pci) {
         int lanes = pci.integer(NcclNames.LINK_WIDTH, 0);
         if (lanes < 0 || lanes > MAX_WIDTH) {
-            warnings.add(pci, "link_width " + lanes + " is none that PCIe has: 16 is taken");
+            warnings.add(pci, "link_width " + lanes + " is none that PCIe has: " + choice.pcieLanes() + " is taken");
             lanes = 0;
         }
         if (lanes != 0 && !WIDTHS.contains(lanes)) {

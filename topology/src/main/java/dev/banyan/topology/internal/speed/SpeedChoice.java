@@ -15,8 +15,11 @@ public final class SpeedChoice {
     public static final String PER_LINK = " GB/s one way per ";
     /** Words of an assumption on PCIe. */
     public static final String PCIE_GENERATION = "PCIe gen";
-    /** The assumption on the slots of cards, which have fewer lanes on many boards. */
+    /** The assumption on slots of cards, which have fewer lanes on many boards, and of GPUs that are not known. */
     public static final String FULL_SLOTS = LinkSpeeds.PCIE_LANES + " lanes of PCIe for each GPU";
+    /** Words of an assumption on lanes. */
+    public static final String FULL_WIDTH = LinkSpeeds.PCIE_LANES + " lanes";
+
     /** Words of an assumption on CPUs. */
     public static final String BETWEEN_SOCKETS = " GB/s between CPU sockets";
 
@@ -65,7 +68,7 @@ public final class SpeedChoice {
         if (stated.pcieLanes() > 0) {
             return stated.pcieLanes();
         }
-        if (product.isPresent() && product.get().isCard()) {
+        if (product.map(GpuProduct::isCard).orElse(stated.pcieGeneration() > 0)) {
             assumed.add(FULL_SLOTS);
         }
         return LinkSpeeds.PCIE_LANES;

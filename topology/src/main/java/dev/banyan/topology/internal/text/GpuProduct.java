@@ -86,7 +86,7 @@ public record GpuProduct(int sm, String gcn, int pcieGeneration, Trait trait) {
         return trait == Trait.NO_PEER_ACCESS;
     }
 
-    /** Returns whether it is sold as a card alone, whose slot may have fewer lanes than the card. */
+    /** Returns whether it is one of NVIDIA's that are cards alone; a slot may have fewer lanes than the card. */
     public boolean isCard() {
         return switch (sm) {
             case 37, 61, 75, 86, 89, 120 -> true;

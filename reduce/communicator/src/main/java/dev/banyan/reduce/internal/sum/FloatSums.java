@@ -45,7 +45,10 @@ final class FloatSums implements VectorSums {
     private final int backOfZero;
     /** Without its powers of two. */
     private final int divisor;
-    /** True if results are then rounded to 16 bits. They are cut here; their last bit is set if they are inexact. */
+    /**
+     * True if results are then rounded to 16 bits; the divisor is a power of two. They are cut here; their last bit is
+     * set if they are inexact.
+     */
     private final boolean again;
     /** Multiples of {@link #UNIT}, and behind them rests, of sums that are divided or cut. */
     private final float[] parts;
@@ -82,10 +85,11 @@ final class FloatSums implements VectorSums {
     }
 
     /**
-     * Sums two vectors at a time, so that the other work of the loops over ranks counts half. Methods of ours are not
-     * called here: the JIT inlines only those of vectors where a method has so many nodes.
+     * Sums two vectors at a time, so that the other work of the loops over ranks counts half. The loop calls no
+     * methods of ours: the JIT inlines only those of vectors where a method has so many nodes.
      *
-     * @param parts and codes to write instead of results unless they are empty
+     * @param parts receives multiples and rests instead of results in the targets, unless it is empty
+     * @param codes receives the bits of exponents then
      */
     private static int sum(
             long[] sources, long[] targets, int scaleOfZero, int backOfZero, float[] parts, int[] codes, int elements) {

@@ -102,7 +102,7 @@ class ReproducibleSumTest {
                         long even = before;
                         assertThat(block.sum(values[i - 1], values[i]))
                                 .as("vectors: sample %s of %s, %s, mean %s", i, kind, type, mean)
-                                .isEqualTo(IntStream.range(0, Block.ELEMENTS)
+                                .isEqualTo(IntStream.range(0, block.elements)
                                         .mapToLong(element -> element % 2 == 0 ? even : expected)
                                         .toArray());
                     }
@@ -132,30 +132,70 @@ class ReproducibleSumTest {
         }
     }
 
-    /** Sums a block of two samples by turns, which vectors sum if they can sum both. */
-    private static final class Block {
-        private static final int ELEMENTS = 35;
+    /** No element of a vector takes the exponent of another; what is behind a NaN is summed without vectors. */
+    @ParameterizedTest
+    @CsvSource({"F32, 8, false", "F32, 3, true", "F32, 8, true", "F64, 8, false", "F16, 8, false", "BF16, 8, false"})
+    void eachElementOfABlockHasItsOwnSum(DataType type, int contributions, boolean mean) {
+        SumOracle oracle = new SumOracle(type);
+        Random random = new Random(contributions);
+        int elements = 150;
+        Block block = new Block(type, mean, contributions, elements);
+        for (int special : new int[] {-1, 5, 49, 100, 140}) {
+            long[][] values = new long[elements][contributions];
+            for (long[] sample : values) {
+                for (int input = 0; input < contributions; input++) {
+                    long exponent = oracle.exponentMask() / 2 + random.nextInt(-9, 10);
+                    long sign = (long) random.nextInt(2) << (oracle.bits() - 1);
+                    sample[input] =
+                            sign | (exponent << oracle.fractionBits()) | random.nextLong(1L << oracle.fractionBits());
+                }
+            }
+            if (special >= 0) {
+                values[special][1] = oracle.nan();
+            }
+            assertThat(block.sum(values))
+                    .as("%s, NaN at %s", type, special)
+                    .isEqualTo(Arrays.stream(values)
+                            .mapToLong(sample -> oracle.defined(sample, mean))
+                            .toArray());
+        }
+    }
 
+    /** Sums the elements of a block. */
+    private static final class Block {
         private final DataType type;
+        private final int elements;
         private final SumBlock block;
         private final MemorySegment[] inputs;
 
         Block(DataType type, boolean mean, int contributions) {
+            this(type, mean, contributions, 35);
+        }
+
+        Block(DataType type, boolean mean, int contributions, int elements) {
             this.type = type;
+            this.elements = elements;
             block = new SumBlock(new ReproducibleSum(type, contributions, mean));
-            inputs = Stream.generate(() -> ARENA.allocate((ELEMENTS + 1L) * type.bytes(), 8))
+            inputs = Stream.generate(() -> ARENA.allocate((elements + 1L) * type.bytes(), 8))
                     .limit(contributions)
                     .toArray(MemorySegment[]::new);
         }
 
+        /** Sums two samples by turns, which vectors sum if they can sum both. */
         long[] sum(long[] even, long[] odd) {
-            for (int element = 0; element < ELEMENTS; element++) {
+            return sum(IntStream.range(0, elements)
+                    .mapToObj(element -> element % 2 == 0 ? even : odd)
+                    .toArray(long[][]::new));
+        }
+
+        long[] sum(long[][] values) {
+            for (int element = 0; element < elements; element++) {
                 for (int input = 0; input < inputs.length; input++) {
-                    set(type, inputs[input], element, (element % 2 == 0 ? even : odd)[input]);
+                    set(type, inputs[input], element, values[element][input]);
                 }
             }
-            block.sum(inputs, type.bytes(), new MemorySegment[] {inputs[0]}, type.bytes(), ELEMENTS);
-            return IntStream.range(0, ELEMENTS)
+            block.sum(inputs, type.bytes(), new MemorySegment[] {inputs[0]}, type.bytes(), elements);
+            return IntStream.range(0, elements)
                     .mapToLong(i -> get(type, inputs[0], i))
                     .toArray();
         }
