@@ -143,7 +143,7 @@ class CommandLineTest {
         study                                         | which of them? figures or scaling
         topo --machine topo.txt                       | no file is called 'topo.txt', nor a preset; check the name
         topo --unit miles --machine dgx-2             | miles
-        topo --unit gbs --machine dgx-2               | --unit, --gpu, --pcie-gen, --pcie-lanes, --nvlink-gbs, --socket-gbs
+        topo --unit gbs --machine dgx-2 | --unit, --gpu, --pcie-gen, --pcie-lanes, --nvlink-gbs, --socket-gbs
         topo --machine pom.xml --pcie-gen 0           | --pcie-gen is 0; give what the machine has, or leave it out
         topo --machine pom.xml --gpu V1000            | GPU model "V1000" is not known
         topo --machine pom.xml --gpu GeForce-RTX-30900 | is not known

@@ -113,9 +113,14 @@ export function treeWord(algorithm) {
   return model.algorithms[algorithm].split("/")[0] === "ring" ? "chain" : "tree";
 }
 
-/** Name of a tree of an algorithm; empty where all send to all without trees. */
+/** Returns false for an algorithm of the page in which all send to all without trees. */
+export function hasTrees(algorithm) {
+  return model.algorithms[algorithm] !== "one-shot";
+}
+
+/** Name of a tree of an algorithm that has trees. */
 export function treeName(algorithm, tree) {
-  return model.algorithms[algorithm] === "one-shot" ? "" : `${treeWord(algorithm)} ${tree + 1}`;
+  return `${treeWord(algorithm)} ${tree + 1}`;
 }
 
 /** Share of a tree in words: a fraction where that is short, else percents. */

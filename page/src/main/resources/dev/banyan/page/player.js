@@ -3,7 +3,7 @@
 import { byId, html, options, svg } from "./dom.js";
 import { count, digits, micros, size } from "./format.js";
 import { colour, faint, hue, onTheme } from "./theme.js";
-import { endOf, machine, model, nameOf, shortName, startOf, treeName, treeWord } from "./model.js";
+import { endOf, hasTrees, machine, model, nameOf, shortName, startOf, treeName, treeWord } from "./model.js";
 import { alongPath, MachineView } from "./drawing.js";
 
 const TICKS_PER_US = 100;
@@ -264,12 +264,12 @@ function show() {
   byId("play-note").textContent =
     `Drawn as ${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
     "where a call has too many to draw, the real ones are shorter. " +
-    (treeName(algorithm, 0) ? `A row is divided among the ${treeWord(algorithm)}s that share its link. ` : "") +
+    (hasTrees(algorithm) ? `A row is divided among the ${treeWord(algorithm)}s that share its link. ` : "") +
     "Dots and full colours: reduce. Rings and faint colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +
     (call.order.length > MOST_LABELLED ? " Point at a row of what links carry to see which link it is." : "");
   byId("play-trees").replaceChildren(
-    ...(treeName(algorithm, 0) ? treesOf(call.transfers) : []).map((tree) =>
+    ...(hasTrees(algorithm) ? treesOf(call.transfers) : []).map((tree) =>
       html("span", {}, html("span", { class: "swatch", style: `background:${hue(tree)}` }), treeName(algorithm, tree)),
     ),
   );
@@ -313,7 +313,7 @@ export function startPlayer() {
         : `${laneName(directed)} at ${micros(Math.max(0, us))}: ${
             transfer
               ? `from ${transfer.from} to ${transfer.to}, ${transfer.sum ? "a sum" : "a result or copy"}` +
-                `${treeName(call.algorithm, 0) && ` of ${treeName(call.algorithm, transfer.tree)}`}, ` +
+                `${hasTrees(call.algorithm) ? ` of ${treeName(call.algorithm, transfer.tree)}` : ""}, ` +
                 `${micros(transfer.start)} to ${micros(transfer.end)}`
               : "idle"
           }`;

@@ -6,7 +6,7 @@ import { chosenSet, onSet } from "./explorer.js";
 import { timeRows } from "./curves.js";
 import { stepRows } from "./steps.js";
 import { onCall, playedCall } from "./player.js";
-import { depthOf, kindOf, loadsOf, machine, model, nameOf, treeName } from "./model.js";
+import { depthOf, hasTrees, kindOf, loadsOf, machine, model, nameOf } from "./model.js";
 
 const name = (algorithm) => model.algorithms[algorithm];
 
@@ -129,7 +129,7 @@ function transferTable() {
     digits(each.arrival, 7),
     nameOf(each.from),
     nameOf(each.to),
-    treeName(call.algorithm, 0) && each.tree + 1,
+    hasTrees(call.algorithm) ? each.tree + 1 : "",
     each.sum ? "sum" : "result or copy",
   ]);
   return {

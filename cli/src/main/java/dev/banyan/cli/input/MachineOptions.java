@@ -18,11 +18,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
@@ -36,15 +36,9 @@ public final class MachineOptions extends OptionGroup {
 
     private static final int MOST_DEVICES = 1024;
 
-    private static final Set<String> DESCRIBING = Set.of(
-            "--machine",
-            "--unit",
-            "--gpu",
-            "--pcie-gen",
-            "--pcie-lanes",
-            "--nvlink-gbs",
-            "--socket-gbs",
-            "--peer-access");
+    /** Options that describe the machine of a file. */
+    private static final List<String> OF_FILES =
+            List.of("--unit", "--gpu", "--pcie-gen", "--pcie-lanes", "--nvlink-gbs", "--socket-gbs", "--peer-access");
 
     @Option(
             names = {"-m", "--machine"},
@@ -165,12 +159,16 @@ public final class MachineOptions extends OptionGroup {
             return Presets.find(name).isPresent() ? "--machine " + name : "";
         }
         return command().getParseResult().matchedOptions().stream()
-                .filter(option -> DESCRIBING.contains(option.longestName()))
+                .filter(option -> isMachine(option) || OF_FILES.contains(option.longestName()))
                 .map(option -> option.longestName() + " "
-                        + (isStandardInput() && option.longestName().equals("--machine")
+                        + (isStandardInput() && isMachine(option)
                                 ? "FILE"
                                 : quoted(option.originalStringValues().getFirst())))
                 .collect(Collectors.joining(" "));
+    }
+
+    private static boolean isMachine(OptionSpec option) {
+        return option.longestName().equals("--machine");
     }
 
     private static String quoted(String word) {
@@ -286,8 +284,8 @@ public final class MachineOptions extends OptionGroup {
         StatedSpeeds stated = stated();
         Optional<Machine> preset = machine == null ? Optional.empty() : Presets.find(machine);
         if ((unit != null || !stated.equals(StatedSpeeds.NONE)) && (machine == null || preset.isPresent())) {
-            throw wrong("--unit, --gpu, --pcie-gen, --pcie-lanes, --nvlink-gbs, --socket-gbs and --peer-access are for"
-                    + " files; "
+            throw wrong(String.join(", ", OF_FILES.subList(0, OF_FILES.size() - 1)) + " and " + OF_FILES.getLast()
+                    + " are for files; "
                     + (machine == null ? "name one by --machine" : "the preset " + machine + " knows its speeds"));
         }
         if (machine == null) {

@@ -150,7 +150,7 @@ public final class PageStudy {
         }
         return new PageModel(
                 version,
-                links.model(chosen.assumedOfAllLinks(), LinkRemarks.of(machine, chosen.countedLinks())),
+                links.model(chosen.assumedOfAllLinks(), LinkRemarks.of(chosen)),
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),

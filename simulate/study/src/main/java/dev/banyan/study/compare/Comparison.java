@@ -200,7 +200,7 @@ public record Comparison(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.assumed(),
-                LinkRemarks.of(chosen.machine(), chosen.countedLinks(relays)));
+                LinkRemarks.of(chosen, relays));
     }
 
     private static Row inTheSwitch(SwitchRate rate, @Nullable Double predictedGbs) {

@@ -77,7 +77,7 @@ public record ChosenMachine(
     }
 
     /** The links that some bound counts: those of {@link #network}, and those that it leaves out. */
-    public Network countedLinks(int... relays) {
+    Network countedLinks(int... relays) {
         Network network = network(relays);
         return network.leavesOutLinks() ? describedLinks(relays) : network;
     }

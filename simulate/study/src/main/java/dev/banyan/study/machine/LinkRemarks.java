@@ -4,7 +4,6 @@ import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
-import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -16,13 +15,15 @@ public final class LinkRemarks {
     private LinkRemarks() {}
 
     /**
-     * Returns a sentence each on the rates of PCIe, pairs without peer access and the rates of xGMI, where they apply.
+     * Returns a sentence each on the rates of PCIe, where some bound counts them, pairs without peer access and the
+     * rates of xGMI.
      *
-     * @param counted the links whose rates are shown
+     * @param relays devices of the whole machine that may forward
      */
-    public static List<String> of(Machine machine, Network counted) {
+    public static List<String> of(ChosenMachine chosen, int... relays) {
+        Machine machine = chosen.machine();
         List<String> remarks = new ArrayList<>();
-        if (counted.has(Link.Kind.PCIE)) {
+        if (chosen.countedLinks(relays).has(Link.Kind.PCIE)) {
             PcieRates.sentence(machine).ifPresent(remarks::add);
         }
         peerAccess(machine).ifPresent(remarks::add);

@@ -63,15 +63,16 @@ public final class SpeedChoice {
         return stated.pcieGeneration() > 0 || product.isPresent();
     }
 
-    /** Returns the lanes of a slot whose width the description does not tell: 16 if nothing is known. */
+    /** Returns the lanes of a slot whose width the description does not state: 16 if nothing is known. */
     public int pcieLanes() {
-        if (stated.pcieLanes() > 0) {
-            return stated.pcieLanes();
-        }
-        if (product.map(GpuProduct::isCard).orElse(stated.pcieGeneration() > 0)) {
+        if (stated.pcieLanes() == 0 && product.map(GpuProduct::isCard).orElse(stated.pcieGeneration() > 0)) {
             assumed.add(FULL_SLOTS);
         }
-        return LinkSpeeds.PCIE_LANES;
+        return lanes();
+    }
+
+    private int lanes() {
+        return stated.pcieLanes() > 0 ? stated.pcieLanes() : LinkSpeeds.PCIE_LANES;
     }
 
     /** One lane of PCIe one way in GB/s, gen3 as in NCCL if nothing is known. */
@@ -102,8 +103,7 @@ public final class SpeedChoice {
     }
 
     private String slot(double laneGbs) {
-        int lanes = stated.pcieLanes() > 0 ? stated.pcieLanes() : LinkSpeeds.PCIE_LANES;
-        return number(lanes * laneGbs) + " GB/s one way for " + lanes + " lanes by NCCL's count";
+        return number(lanes() * laneGbs) + " GB/s one way for " + lanes() + " lanes by NCCL's count";
     }
 
     /** Notes an assumption that no option replaces. */
