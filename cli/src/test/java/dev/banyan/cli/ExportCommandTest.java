@@ -79,9 +79,9 @@ class ExportCommandTest {
                         .err())
                 .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
                 .contains(
-                        "(add the output of lscpu to the file, or state what you know by --socket-gbs)",
-                        "as it counts 10 to 40 GB/s between two NUMA nodes, by the CPU (add the output of lscpu to the"
-                                + " description, or state it by --nccl-socket-gbs)\n",
+                        "(add the whole output of lscpu to the file, or state what you know by --socket-gbs)",
+                        "as it counts 10 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu"
+                                + " to the description, or state it by --nccl-socket-gbs)\n",
                         "measured: 1.5 times\n");
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
@@ -173,7 +173,11 @@ class ExportCommandTest {
                 + " --schedule " + plans.resolve("packing.json"));
         assertThat(read.err()).isEmpty();
         assertThat(read.out())
-                .contains("banyan-p3-16xlarge-single-tree-all_reduce", "banyan-p3-16xlarge-packing-all_reduce");
+                .contains("banyan-p3-16xlarge-single-tree-all_reduce", "banyan-p3-16xlarge-packing-all_reduce")
+                // The depth of trees is another number than the steps of a plan.
+                .containsPattern("\n  banyan-p3-16xlarge-packing-all_reduce-\\w+ +85[0-9.]+ +[0-9.]+ +- +- +- +-\n")
+                .containsPattern("packing.json; up to \\d+ of its copies and sums wait for each other, one after"
+                        + " another\n");
     }
 
     @Test

@@ -41,6 +41,7 @@ final class ExchangeModel {
         this.launchUs = launchUs;
         multicasts = profile.get(Constant.EXCHANGE_MULTICAST_FRACTION) > 0
                 && wiring.ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH
+                && applies()
                 && isJoinedByOneSwitch(machine);
     }
 
@@ -70,7 +71,9 @@ final class ExchangeModel {
     }
 
     private boolean isOverNvlink(int pair) {
-        return wiring.hasPath(pair) && arcs(pair).allMatch(arc -> wiring.network.kind(arc) == Link.Kind.NVLINK);
+        return wiring.network.grantsPeerAccess(pair / wiring.ranks, pair % wiring.ranks)
+                && wiring.hasPath(pair)
+                && arcs(pair).allMatch(arc -> wiring.network.kind(arc) == Link.Kind.NVLINK);
     }
 
     private IntStream arcs(int pair) {

@@ -17,11 +17,15 @@ import org.jspecify.annotations.Nullable;
  * kernels of a device. A stream has a flow for each path that carries its copies. A flow uses resources: the
  * arcs of its path, or the memory of its device, which is resource {@code arcs + rank}. Copies between ranks without
  * peer access also use, at both ranks, what a device sends and receives together through the host's memory: resource
- * {@code arcs + ranks + rank}. The link to a socket from a hub that is two nodes, one on the way up and one on the way
- * down, carries as much less each way. Immutable.
+ * {@code arcs + ranks + rank}. An NVSwitch that joins such ranks carries nothing between them where another path is.
+ * The link to a socket from a hub that is two nodes, one on the way up and one on the way down, carries as much less
+ * each way. Immutable.
  */
 final class Wiring {
     final Network network;
+    /** The paths that take no NVLink. */
+    private final Detours aroundNvlink;
+
     final int ranks;
     final int streams;
     /** First flow of each stream, and the end of the last; a stream without flows has no path. */
@@ -43,6 +47,7 @@ final class Wiring {
 
     Wiring(Network network, List<LogicalLink> links, Profile profile) {
         this.network = network;
+        aroundNvlink = new Detours(network, arc -> !network.kind(arc).isNvLinkClass());
         ranks = network.ranks();
         streams = ranks * ranks + ranks;
         capacity = new double[network.arcs() + 2 * ranks];
@@ -144,14 +149,25 @@ final class Wiring {
                     throw new IllegalArgumentException(
                             "path " + each.nodes() + " does not lead from rank " + from + " to rank " + to);
                 }
-                flows.add(flow(each.share().doubleValue(), each.nodes(), profile));
+                flows.add(flow(each.share().doubleValue(), granted(each.nodes()), profile));
             }
         } else if (from != to) {
             List<Integer> usual = detours.path(from, to);
             if (usual != null) {
-                flows.add(flow(1, usual, profile));
+                flows.add(flow(1, granted(usual), profile));
             }
         }
+    }
+
+    /** Returns a path, or the one around a switch of NVLinks that joins ranks without peer access. */
+    private List<Integer> granted(List<Integer> nodes) {
+        int from = nodes.getFirst();
+        int to = nodes.getLast();
+        boolean throughSwitch = nodes.subList(1, nodes.size() - 1).stream()
+                .allMatch(node -> network.node(node).kind() == Network.Kind.HUB);
+        List<Integer> around =
+                throughSwitch && !network.grantsPeerAccess(from, to) ? aroundNvlink.path(from, to) : null;
+        return around == null ? nodes : around;
     }
 
     private Flow flow(double share, List<Integer> nodes, Profile profile) {

@@ -304,6 +304,39 @@ class SimulatorTest {
                 .isEqualTo(1000 / 0.6, EXACT);
     }
 
+    /** The switch carries nothing between ranks 0 and 1, though a plan says so, and all between others. */
+    @Test
+    void copiesWithoutPeerAccessTakeNoSwitchOfNvlinks() {
+        Machine below = machine(
+                3,
+                2,
+                nvlink(0, 3, 100),
+                nvlink(1, 3, 100),
+                nvlink(2, 3, 100),
+                pcie(0, 4, 10),
+                pcie(1, 4, 10),
+                pcie(2, 4, 10));
+        Machine machine = NoPeerAccess.mark(
+                new Machine(
+                        "test",
+                        below.devices(),
+                        List.of(Hub.of("switch", Hub.Kind.NVSWITCH), Hub.of("CPU", Hub.Kind.CPU_SOCKET)),
+                        below.links(),
+                        List.of(),
+                        List.of()),
+                0,
+                1);
+        Network network = Network.ofAllLinks(machine, 0, 1, 2);
+        Profile profile = ideal(Constant.HOST_DUPLEX, 1);
+        assertThat(end(network, profile, schedule(3, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);
+        assertThat(end(network, profile, schedule(3, BYTES, copy(1, 2)))).isEqualTo(100, EXACT);
+        LogicalLink planned = new LogicalLink(0, 1, List.of(new LogicalLink.Path(List.of(0, 3, 1), BigFraction.ONE)));
+        assertThat(new Simulator(network, List.of(planned), profile)
+                        .run(schedule(3, BYTES, copy(0, 1)))
+                        .endUs())
+                .isEqualTo(1000, EXACT);
+    }
+
     /** Both ways go up and down the link above the switch, which has the width of one. */
     @Test
     void copiesWithoutPeerAccessBelowASwitchShareTheLinkAboveIt() {

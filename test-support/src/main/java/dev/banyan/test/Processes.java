@@ -53,6 +53,8 @@ public final class Processes implements AfterTestExecutionCallback, AfterEachCal
                 // The optimising compiler does not pay off in short runs.
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
+                // A young generation that is used again costs less than one that is touched once.
+                "-Xmn16m",
                 "-Xmx512m"));
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), program));

@@ -73,18 +73,17 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                 .findFirst();
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")"
-                    + (inSwitch.isPresent()
-                            ? ", that of " + SwitchRate.NAME + " to the one with reduction in switches"
-                            : "")
+                    + (inSwitch.isPresent() ? ", where a switch adds up to the one with reduction in switches" : "")
                     + ": rows use no other links unless a remark says so");
         }
         lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of calls out of place at 1 GiB (banyan predict), with some assumed"
-            + " constants; predict has ranges, and says which differences are certain; what stores or copies fill of a"
-            + " link, and the rate of a kernel's block, keep it below algbw"
+                + " constants; they stay below algbw, since stores and copies reach only a part of a link's speed, and"
+                + " each block of a kernel moves only so much; predict has ranges, and says which differences are"
+                + " certain"
                 + (inSwitch.map(Row::predictedGBs).isPresent()
-                        ? "; kernels let the switch add up for packing and star, so that the rows of their trees have"
-                                + " no prediction here"
+                        ? "; in predict, kernels let the switch add up for packing and star: the rows here are of"
+                                + " their trees alone, and have no prediction"
                         : ""));
         if (!comparison.relays().isEmpty()) {
             lines.add("the simulator predicts nothing that goes through relays");
@@ -111,7 +110,7 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                         + (origin.collective().equals(Collective.ALL_REDUCE.label())
                                 ? ""
                                 : "; its bound: " + origin.certificate().sentence())
-                        + "; its depth counts steps that wait for each other"
+                        + "; up to " + origin.chain() + " of its copies and sums wait for each other, one after another"
                         + (origin.allLinks()
                                 ? "; goes between devices that the links of the bound do not join, so rated on all"
                                         + " links"

@@ -96,7 +96,7 @@ public final class MachineOptions extends OptionGroup {
             paramLabel = "GBS",
             description =
                     "Between two CPU sockets one way in GB/s, as p2pBandwidthLatencyTest measures it (default: what"
-                            + " NCCL counts for the CPU, 6 to 40, if the file has the output of lscpu, else 10).")
+                            + " NCCL counts for the CPU, 6 to 40, if the file has the whole output of lscpu, else 10).")
     private @Nullable Double socketGbs;
 
     @Option(

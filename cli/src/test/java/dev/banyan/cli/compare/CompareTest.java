@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.banyan.cli.CommandRun;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.format.MachineWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,7 +67,7 @@ class CompareTest {
                             simulated
                                     ? row.get("remark")
                                             .asText()
-                                            .contains("against 10 rows of 2 published sweeps of all_reduce")
+                                            .contains("against 10 rows of 2 published sweeps of all_reduce on 8 GPUs")
                                     : row.get("generationMs").asDouble() > 0)
                     .isTrue();
         }
@@ -128,6 +129,37 @@ class CompareTest {
                 .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +[23][0-9.]+ +- +- +-"));
         assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3").out())
                 .doesNotContain("in the switch");
+    }
+
+    /** Kernels need access between all pairs for their sums in the switch. */
+    @Test
+    void onePairWithoutPeerAccessBehindTheSwitchEndsItsSums(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("machine.json");
+        Machine machine = NoPeerAccess.mark(Machine.preset("dgx-h100"), 1, 2);
+        Files.writeString(file, MachineWriter.write(machine, "json"));
+        List<String> lines =
+                CommandRun.of("compare --machine " + file).out().lines().toList();
+        assertThat(lines)
+                .noneMatch(line -> line.contains("packing in the switch"))
+                .anyMatch(line -> line.matches("  packing +257\\.143 +1\\.000 +[0-9.]+ +1 +8 +[0-9.]+"))
+                .anyMatch(line -> line.startsWith("# No peer access between GPU1 and GPU2: "));
+        assertThat(rate(lines, "ring"))
+                .isLessThan(0.2
+                        * rate(
+                                CommandRun.of("compare --machine dgx-h100")
+                                        .out()
+                                        .lines()
+                                        .toList(),
+                                "ring"));
+    }
+
+    /** Returns the predicted GB/s of a row. */
+    private static double rate(List<String> lines, String name) {
+        return lines.stream()
+                .filter(line -> line.startsWith("  " + name + " "))
+                .mapToDouble(line -> Double.parseDouble(line.trim().split(" +")[3]))
+                .findFirst()
+                .orElseThrow();
     }
 
     @Test

@@ -102,6 +102,15 @@ class SurroundingsTest {
     }
 
     @Test
+    void aPairThatOneRowAloneRefusesIsRefusedWithAWarning() {
+        Machine machine = read(PAIR + "\n" + peers("", "OK").replace("GPU0\tX\tOK", "GPU0\tX\tNS"));
+        assertThat(NoPeerAccess.between(machine, 0, 1)).isTrue();
+        assertThat(machine.warnings())
+                .containsExactly("the table of \"topo -p2p\" at line 5 refuses peer access between GPU0 and GPU1 in one"
+                        + " row and grants it in the other: counted as refused");
+    }
+
+    @Test
     void looksAtWhatAPeerTableIsAbout() {
         Machine overPcie = read(BRIDGED + "\n" + peers("$ nvidia-smi topo -p2p p\n", "NS"));
         assertThat(NoPeerAccess.between(overPcie, 0, 1)).isFalse();

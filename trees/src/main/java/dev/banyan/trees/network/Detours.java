@@ -3,6 +3,7 @@ package dev.banyan.trees.network;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,15 +19,24 @@ public final class Detours {
 
     /** Finds the paths between all ranks of a network. */
     public Detours(Network network) {
+        this(network, arc -> true);
+    }
+
+    /**
+     * Finds the paths between all ranks over some arcs of a network.
+     *
+     * @param isTaken whether paths may take an arc
+     */
+    public Detours(Network network, IntPredicate isTaken) {
         nodes = network.nodes();
         before = new int[network.ranks() * nodes];
         Arrays.fill(before, -1);
         for (int rank = 0; rank < network.ranks(); rank++) {
-            search(network, rank);
+            search(network, rank, isTaken);
         }
     }
 
-    private void search(Network network, int rank) {
+    private void search(Network network, int rank, IntPredicate isTaken) {
         int[] hops = new int[nodes];
         long[] width = new long[nodes];
         int[] queue = new int[nodes];
@@ -43,6 +53,9 @@ public final class Detours {
             for (int arc = network.firstOut(node); arc < network.firstOut(node + 1); arc++) {
                 int next = network.to(arc);
                 long through = Math.min(width[node], network.capacity(arc));
+                if (!isTaken.test(arc)) {
+                    continue;
+                }
                 if (hops[next] == Integer.MAX_VALUE) {
                     hops[next] = hops[node] + 1;
                     queue[tail++] = next;

@@ -25,8 +25,8 @@ public final class Summary {
     private static final int LEAST_WIDTH = 13;
     /** The times that {@link #comparison} compares of measured calls. */
     public static final String MEDIANS =
-            "median time (us) out of place (the times above are means, ranges reach from the 5th to the 95th"
-                    + " percentile)";
+            "median time (us) out of place in this run (the times above are means, ranges reach from the 5th to the"
+                    + " 95th percentile; other programs on the machine change both)";
 
     private final List<AlgorithmConfig> algorithms;
     /** Rows of one size, smallest size first. */

@@ -77,8 +77,8 @@ public record Comparison(
      * @param ratio rate over bound, where a switch adds up over the bound with reduction in switches;
      *     absent where it goes over links that the bound leaves out, faster than those that it is about
      * @param predictedGBs algbw of 1 GiB out of place as {@code banyan predict} has it, where it has one
-     * @param depth greatest number of hops between devices from a root to the last; of an imported schedule, in a
-     *     chain of steps that wait for each other; absent where a switch reduces
+     * @param depth greatest number of hops between devices from a root to the last; absent where a switch reduces,
+     *     and of imported schedules
      * @param trees number of trees or rings, where there are any and it is known
      * @param generationMs least time to build it, warm, in ms, where it was built
      * @param refusal why there are no figures

@@ -35,6 +35,7 @@ public record ImportedSchedule(String file, Schedule schedule) {
      * @param certificate why
      * @param allLinks whether it goes between devices that the links of the bound do not join, so that it is rated
      *     on all links of the machine, which may be more than the bound counts
+     * @param chain number of copies and sums between devices in the longest chain of those that wait for each other
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record Origin(
@@ -44,7 +45,8 @@ public record ImportedSchedule(String file, Schedule schedule) {
             double boundGBs,
             String bound,
             CertificateReport certificate,
-            boolean allLinks) {
+            boolean allLinks,
+            int chain) {
         /** The collective, e.g. {@code broadcast from rank 0}. */
         public String task() {
             return root == null
@@ -71,7 +73,7 @@ public record ImportedSchedule(String file, Schedule schedule) {
                 rate.doubleValue(),
                 Comparison.Row.ratio(rate, bound.gbs()),
                 null,
-                traffic.hops(),
+                null,
                 null,
                 null,
                 null,
@@ -82,7 +84,8 @@ public record ImportedSchedule(String file, Schedule schedule) {
                         bound.gbs().doubleValue(),
                         Numbers.exact(bound.gbs()),
                         CertificateReport.of(bound, network, schedule.collective()),
-                        !joined),
+                        !joined,
+                        traffic.hops()),
                 null);
     }
 

@@ -197,7 +197,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 + (counted.size() == 1
                         ? Numbers.gbs(counted.getFirst()) + " between two NUMA nodes"
                                 + (assumed == null ? " of this CPU" : "")
-                        : "10 to 40 GB/s between two NUMA nodes, by the CPU (add the output of lscpu to the"
+                        : "10 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to the"
                                 + " description, or state it by --nccl-socket-gbs)"));
         if (most <= CLOSE * Math.max(1, least)) {
             remarks.add(expected(least));

@@ -10,6 +10,7 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
@@ -27,7 +28,8 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
     private static final long ELEMENTS = 1 << 20;
 
     /**
-     * Returns the rate of an allreduce; empty unless one switch that reduces joins all devices and carries more so.
+     * Returns the rate of an allreduce; empty unless one switch that reduces joins all devices, which
+     * have peer access, and carries more so.
      *
      * @param network of the devices
      * @param forwarding the bound of an allreduce with switches that only forward
@@ -36,7 +38,9 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
         int ranks = network.ranks();
         boolean isJoined = network.switchesReduce()
                 && AllReduceBound.isOneSwitch(network)
-                && ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH;
+                && ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH
+                && IntStream.range(0, ranks * ranks)
+                        .allMatch(pair -> network.grantsPeerAccess(pair / ranks, pair % ranks));
         return isJoined
                 ? Limit.reduced(network, Collective.ALL_REDUCE, forwarding).stream()
                         .findFirst()

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -26,12 +27,19 @@ import java.util.stream.Stream;
  * @param profile name of the built-in profile of the class
  * @param collective as nccl-tests name it
  * @param sweeps number of sweeps
+ * @param gpus how many devices they have, each number once, ascending
  * @param versions NCCL's versions in them, as far as they are stated, and {@link #UNSTATED} for others
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
  */
 public record NcclErrors(
-        String profile, String collective, int sweeps, List<String> versions, Errors large, Errors small) {
+        String profile,
+        String collective,
+        int sweeps,
+        List<Integer> gpus,
+        List<String> versions,
+        Errors large,
+        Errors small) {
     static final String UNSTATED = "unstated";
 
     /** From this size on, in bytes, links decide how long a call takes. */
@@ -88,6 +96,7 @@ public record NcclErrors(
      *
      * @param seen the sweeps that were used for the constants
      * @param unseen the others
+     * @param gpus how many devices each of them has
      * @param versions of NCCL in them
      */
     static NcclErrors of(
@@ -95,11 +104,13 @@ public record NcclErrors(
             Collective collective,
             List<SweepComparison> seen,
             List<SweepComparison> unseen,
+            List<Integer> gpus,
             List<String> versions) {
         return new NcclErrors(
                 profile,
                 collective.label(),
                 seen.size() + unseen.size(),
+                gpus.stream().distinct().sorted().toList(),
                 versions,
                 Errors.of(rows(seen, true), rows(unseen, true)),
                 Errors.of(rows(seen, false), rows(unseen, false)));
@@ -120,11 +131,18 @@ public record NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
+                    gpus(entry.get("gpus")),
                     versions(entry.get("versions")),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
         return all;
+    }
+
+    private static List<Integer> gpus(JsonNode numbers) {
+        List<Integer> gpus = new ArrayList<>();
+        numbers.forEach(number -> gpus.add(number.intValue()));
+        return List.copyOf(gpus);
     }
 
     private static List<String> versions(JsonNode texts) {
@@ -211,6 +229,7 @@ public record NcclErrors(
         return "Its median error against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
+                + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
                 + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))

@@ -37,7 +37,7 @@ public final class AssumptionText {
                 .distinct()
                 .collect(Collectors.joining(" or "));
         String cpu = assumed.stream().anyMatch(phrase -> phrase.endsWith(SpeedChoice.BETWEEN_SOCKETS))
-                ? "add the output of lscpu to the file, or "
+                ? "add the whole output of lscpu to the file, or "
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
                 + "; only rates over such links rest on that"

@@ -44,6 +44,11 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
                     no = true;
                 } else if (tables.stream().anyMatch(states)) {
                     no = tables.stream().filter(states).anyMatch(peers -> peers.refuses(one, other));
+                    tables.stream()
+                            .filter(states.and(peers -> peers.contradictsItself(one, other)))
+                            .forEach(peers -> warnings.add("the table of \"topo -p2p\" at line " + (peers.line() + 1)
+                                    + " refuses peer access between " + other + " and " + one
+                                    + " in one row and grants it in the other: counted as refused"));
                     overruled |= stated == (no ? PeerAccess.YES : PeerAccess.NO);
                 } else {
                     no = stated == PeerAccess.NO || (stated == PeerAccess.BY_MODEL && model);

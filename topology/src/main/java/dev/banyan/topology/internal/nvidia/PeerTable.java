@@ -89,6 +89,12 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
                 || isRefusal(status.getOrDefault(b, Map.of()).get(a));
     }
 
+    /** Returns whether it refuses a pair one way alone. */
+    boolean contradictsItself(String a, String b) {
+        return isRefusal(status.getOrDefault(a, Map.of()).get(b))
+                != isRefusal(status.getOrDefault(b, Map.of()).get(a));
+    }
+
     /** Returns whether it has a pair. */
     boolean knows(String a, String b) {
         return status.getOrDefault(a, Map.of()).containsKey(b);
