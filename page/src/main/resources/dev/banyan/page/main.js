@@ -17,10 +17,13 @@ byId("summary").textContent =
   (model.inSwitch ? `${gbs(model.inSwitch.bound)} (${model.inSwitch.counted}) or ` : "") +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
-// Around NVSwitches every ring is as good as any other, so that NCCL needs none from a file.
-const anyRing = machine.nodes.some((node) => node.kind === "nvswitch");
 const reduces = model.inSwitch !== undefined;
-const target = anyRing ? "mscclpp --folder plans" : machine.links.some((link) => link.kind === "xgmi") ? "rccl" : "nccl";
+const isUseless = model.anyRing && !model.peerAccess;
+const target = model.anyRing
+  ? "mscclpp --folder plans"
+  : machine.links.some((link) => link.kind === "xgmi")
+    ? "rccl"
+    : "nccl";
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(
@@ -34,12 +37,14 @@ byId("about").replaceChildren(
   html(
     "p",
     {},
-    anyRing
-      ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
+    isUseless
+      ? "No file helps Python here: for NCCL all rings are equally good, and MSCCL++ needs peer access between GPUs."
+      : model.anyRing
+        ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
           `This writes plans for MSCCL++${reduces ? ", which do not sum in the switches, so that long calls gain nothing" : ""}: `
-      : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules out of files. " +
+        : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules out of files. " +
           "This writes them, where they can be of use, and says what gain to expect, if any: ",
-    html("code", {}, commandOf(`export --for ${target}`, model.devices)),
+    ...(isUseless ? [] : [html("code", {}, commandOf(`export --for ${target}`, model.devices))]),
   ),
 );
 startExplorer();

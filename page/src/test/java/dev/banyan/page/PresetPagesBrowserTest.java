@@ -99,6 +99,22 @@ class PresetPagesBrowserTest {
         assertThat(browser.console()).isEmpty();
     }
 
+    /** At one host bridge all rings are equally good, and MSCCL++ needs the access that these GPUs do not have. */
+    @Test
+    void whereNoFileHelpsThePageNamesNone() throws IOException {
+        Machine pair = new MachineReader(
+                        MatrixUnit.CLASSES, new StatedSpeeds(0, 0, 0, 0, "", StatedSpeeds.PeerAccess.NO))
+                .parse("pair.txt", """
+                    GPU0 GPU1
+                    GPU0 X PHB
+                    GPU1 PHB X
+                    """);
+        browser.open(Files.writeString(folder.resolve("pair.html"), MachinePage.html(Pages.model(pair))));
+        assertThat(browser.text("#about")).contains("No file helps Python here");
+        assertThat(browser.all("#about code")).isEmpty();
+        assertThat(browser.console()).isEmpty();
+    }
+
     /** A page of so few sets as larger machines have. */
     @Test
     void setThatThePageDoesNotHoldNamesTheCommand() throws IOException {
@@ -115,6 +131,8 @@ class PresetPagesBrowserTest {
                 whole.chosen(),
                 new SetsModel(3, held),
                 whole.inSwitch(),
+                whole.anyRing(),
+                whole.peerAccess(),
                 whole.predictedBy(),
                 whole.curves(),
                 whole.playbacks(),

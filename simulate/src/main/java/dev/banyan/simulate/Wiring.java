@@ -55,7 +55,7 @@ final class Wiring {
         for (int arc = 0; arc < network.arcs(); arc++) {
             capacity[arc] = network.gbs(arc)
                     * profile.efficiency(network.kind(arc))
-                    * (isSharedWayToHost(arc) ? profile.get(Constant.HOST_DUPLEX) : 1)
+                    * (network.isSharedWayToHost(arc) ? profile.get(Constant.HOST_DUPLEX) : 1)
                     * Clock.BYTES_PER_TICK;
             queueing[arc] = profile.queueing(network.kind(arc));
         }
@@ -118,17 +118,6 @@ final class Wiring {
                         .min()
                         .orElseThrow())
                 .toArray();
-    }
-
-    /** Returns whether an arc joins a socket and a hub from which copies go up to the host's memory and down again. */
-    private boolean isSharedWayToHost(int arc) {
-        int from = network.from(arc);
-        int to = network.to(arc);
-        return (isSocket(to) && network.twin(from) != from) || (isSocket(from) && network.twin(to) != to);
-    }
-
-    private boolean isSocket(int node) {
-        return network.node(node).kind() == Network.Kind.SOCKET;
     }
 
     /** Returns the capacity of the widest arc from a rank that is no NVLink; infinity where there is none. */

@@ -110,7 +110,6 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                         + (origin.collective().equals(Collective.ALL_REDUCE.label())
                                 ? ""
                                 : "; its bound: " + origin.certificate().sentence())
-                        + "; up to " + origin.chain() + " of its copies and sums wait for each other, one after another"
                         + (origin.allLinks()
                                 ? "; goes between devices that the links of the bound do not join, so rated on all"
                                         + " links"

@@ -289,8 +289,9 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(arguments).out())
                 .contains("\n"
                         + "# No peer access between any two devices: copies between them go through the host,"
-                        + " where each direction kept 50% to 86% of its rate while both were busy (six published"
-                        + " machines); predicted times include this loss, bounds and rates by the links do not\n");
+                        + " where a device that sends and receives reached 50% to 86% of both ways of its slot (six"
+                        + " published machines); predicted times include this limit, bounds and rates by the links do"
+                        + " not\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

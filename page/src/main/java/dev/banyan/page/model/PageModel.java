@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param chosen the algorithm that the automatic choice takes for the largest calls, or 0 if it takes none of them
  * @param sets sets of devices, what limits them and how fast they are
  * @param inSwitch the whole set with sums in switches; null where these cannot add
+ * @param anyRing whether all rings are equally good, so that NCCL needs none from a file
+ * @param peerAccess whether all pairs have it
  * @param predictedBy the profile and the execution that the simulator went by, in words
  * @param curves time of a call over its size
  * @param playbacks calls, transfer by transfer
@@ -31,6 +33,8 @@ public record PageModel(
         int chosen,
         SetsModel sets,
         @Nullable SwitchModel inSwitch,
+        boolean anyRing,
+        boolean peerAccess,
         String predictedBy,
         List<Curve> curves,
         List<Playback> playbacks,

@@ -1,6 +1,7 @@
 package dev.banyan.page.study;
 
 import dev.banyan.config.Config;
+import dev.banyan.export.RingChannels;
 import dev.banyan.page.model.Curve;
 import dev.banyan.page.model.PageModel;
 import dev.banyan.page.model.PageModel.SwitchModel;
@@ -24,6 +25,7 @@ import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -157,6 +159,8 @@ public final class PageStudy {
                 Math.max(0, ofLargest),
                 new SetsModel(groups.largest(), sets),
                 inSwitch(),
+                RingChannels.anyOrderIsAsGood(chosen.network()),
+                !RefusedPairs.any(machine),
                 Profiles.described(machine, profile) + ". " + executors
                         + OtherGpus.remark(machine).map(remark -> ". " + remark).orElse(""),
                 curves,

@@ -88,11 +88,16 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
         }
     }
 
-    /**
-     * Returns whether all rings are as good as these: no two devices have a link of their own, and all have the same
-     * links to the same hubs, as around NVSwitches.
-     */
+    /** Returns whether all rings are as good as these. */
     public boolean anyOrderIsAsGood() {
+        return anyOrderIsAsGood(network);
+    }
+
+    /**
+     * Returns whether all rings of a network are equally good: no two devices have a link of their own, and all have
+     * the same links to the same hubs, as around NVSwitches.
+     */
+    public static boolean anyOrderIsAsGood(Network network) {
         List<Map<Integer, Long>> links = IntStream.range(0, network.ranks())
                 .mapToObj(rank -> IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
                         .boxed()

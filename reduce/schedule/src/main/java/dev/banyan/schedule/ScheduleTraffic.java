@@ -12,7 +12,6 @@ public final class ScheduleTraffic {
     private final long[][] bytes;
     private final int steps;
     private final int transfers;
-    private final int hops;
 
     private ScheduleTraffic(Schedule schedule) {
         long blocks = switch (schedule.collective()) {
@@ -23,28 +22,17 @@ public final class ScheduleTraffic {
         bytes = new long[schedule.ranks()][schedule.ranks()];
         steps = schedule.stepCount();
         int crossing = 0;
-        int longest = 0;
         for (Chunk chunk : schedule.chunks()) {
-            int[] depths = new int[chunk.steps().size()];
-            for (int i = 0; i < depths.length; i++) {
-                Step step = chunk.steps().get(i);
-                for (int before : step.after()) {
-                    depths[i] = Math.max(depths[i], depths[before]);
-                }
-                boolean crosses = false;
+            for (Step step : chunk.steps()) {
                 for (Location source : step.sources()) {
                     if (source.rank() != step.target().rank()) {
                         bytes[source.rank()][step.target().rank()] += chunk.bytes();
                         crossing++;
-                        crosses = true;
                     }
                 }
-                depths[i] += crosses ? 1 : 0;
-                longest = Math.max(longest, depths[i]);
             }
         }
         transfers = crossing;
-        hops = longest;
     }
 
     /** Returns the traffic of a schedule. */
@@ -92,12 +80,5 @@ public final class ScheduleTraffic {
     /** Returns the number of reads from another rank's memory, over all steps; a k-way reduction may do several. */
     public int transfers() {
         return transfers;
-    }
-
-    /**
-     * Returns the number of steps that read from another rank in the longest chain of steps that wait for each other.
-     */
-    public int hops() {
-        return hops;
     }
 }

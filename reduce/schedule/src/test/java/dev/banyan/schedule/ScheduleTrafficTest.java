@@ -22,7 +22,6 @@ class ScheduleTrafficTest {
             ScheduleTraffic traffic = ScheduleTraffic.of(schedule);
             assertThat(traffic.ranks()).isEqualTo(n);
             assertThat(traffic.steps()).isEqualTo(proof.steps());
-            assertThat(traffic.hops()).isLessThanOrEqualTo(proof.depth());
             boolean blocks = schedule.collective() == Collective.REDUCE_SCATTER
                     || schedule.collective() == Collective.ALL_GATHER;
             assertThat(traffic.dataBytes()).isEqualTo(schedule.count() * schedule.elementBytes() * (blocks ? n : 1));
@@ -43,6 +42,5 @@ class ScheduleTrafficTest {
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1000, 4, true, Long.MAX_VALUE));
         ScheduleTraffic traffic = ScheduleTraffic.of(ring);
         assertThat(traffic.transfers()).isEqualTo(24);
-        assertThat(traffic.hops()).isEqualTo(6);
     }
 }

@@ -111,6 +111,14 @@ class SurroundingsTest {
     }
 
     @Test
+    void aStatusThatIsNotKnownIsRefused() {
+        assertThatThrownBy(() -> read(PAIR + "\n" + peers("", "OK").replace("GPU1\tOK", "GPU1\tZZ")))
+                .isInstanceOf(InputException.class)
+                .hasMessageContaining("topo.txt:7:7:")
+                .hasMessageContaining("\"ZZ\" is no status of peer access (OK, CNS,");
+    }
+
+    @Test
     void looksAtWhatAPeerTableIsAbout() {
         Machine overPcie = read(BRIDGED + "\n" + peers("$ nvidia-smi topo -p2p p\n", "NS"));
         assertThat(NoPeerAccess.between(overPcie, 0, 1)).isFalse();

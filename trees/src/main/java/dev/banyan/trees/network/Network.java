@@ -298,6 +298,15 @@ public final class Network {
         return traits.switchesReduce;
     }
 
+    /** Returns whether an arc joins a socket and a hub from which copies go up to the host's memory and down again. */
+    public boolean isSharedWayToHost(int arc) {
+        return (isSocket(to[arc]) && twin(from[arc]) != from[arc]) || (isSocket(from[arc]) && twin(to[arc]) != to[arc]);
+    }
+
+    private boolean isSocket(int node) {
+        return node(node).kind() == Kind.SOCKET;
+    }
+
     /**
      * Returns whether two ranks have access to each other's memory, as far as the machine says: without it, copies
      * between them go through the host's memory.

@@ -99,8 +99,10 @@ public final class Summary {
                 .filter(Summary::isOpen)
                 .collect(Collectors.groupingBy(
                         row -> ChoiceText.name(row.algorithm()), LinkedHashMap::new, Collectors.counting()));
+        boolean differ = open.values().stream().distinct().count() > 1;
         String names = open.entrySet().stream()
-                .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
+                .map(each -> each.getKey()
+                        + (each.getValue() < unmarked.size() ? " at some sizes" : differ ? " at any size" : ""))
                 .collect(Collectors.joining(" and of "));
         boolean isAlwaysOpen = unmarked.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
         boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
@@ -271,7 +273,7 @@ public final class Summary {
                     name(row), 100 * Math.min(1, apartShare), 100 * Math.min(1, inPlaceShare)));
         }
         if (faster) {
-            lines.add("# (100% also where the copy was measured to be slower than the call, which is noise)");
+            lines.add("# (100% also where the call was faster than the copy, as it can be by noise or in caches)");
         }
         return lines;
     }

@@ -55,6 +55,8 @@ public final class NcclRings {
     private final boolean throughHost;
     /** The time of each byte of a call in us, where links carry all that copies do. */
     private final Map<Collective, Double> usPerByte = new EnumMap<>(Collective.class);
+    /** The same of the links alone, as if both ways through the host's memory were as fast at once as alone. */
+    private final Map<Collective, Double> linkUsPerByte = new EnumMap<>(Collective.class);
 
     /** Bandwidth to a switch that reduces, each way of a device, in GB/s; 0 where NCCL uses none. */
     private final double switchGbs;
@@ -82,7 +84,9 @@ public final class NcclRings {
                     + " sockets");
         }
         for (Collective collective : Collective.values()) {
-            usPerByte.put(collective, RingTraffic.usPerByte(rings, collective, 0, profile));
+            RingTraffic traffic = RingTraffic.of(rings, collective, 0);
+            usPerByte.put(collective, traffic.usPerByte(profile));
+            linkUsPerByte.put(collective, traffic.linkUsPerByte(profile));
         }
         switchGbs = transport == Transport.HOST || machine.size() < LEAST_DEVICES_OF_NVLS || !isUsed(Protocol.NVLS)
                 ? 0
@@ -200,7 +204,7 @@ public final class NcclRings {
      * @param bytes as for {@link #time}
      */
     public double leastUs(Collective collective, long bytes) {
-        double aroundRings = bytes * Objects.requireNonNull(usPerByte.get(collective));
+        double aroundRings = bytes * Objects.requireNonNull(linkUsPerByte.get(collective));
         return collective == Collective.ALL_REDUCE && switchGbs > 0
                 ? Math.min(aroundRings, throughSwitchUs(bytes))
                 : aroundRings;
@@ -219,10 +223,7 @@ public final class NcclRings {
     private double around(Protocol protocol, Collective collective, long bytes) {
         int n = rings.network().ranks();
         int hops = collective.hasRoot() ? 1 : (n - 1) * (collective == Collective.ALL_REDUCE ? 2 : 1);
-        // A chain of two devices sends one way alone.
-        boolean isStaged = throughHost && !(collective.hasRoot() && n == 2);
-        double fraction = profile.get(protocol.fraction()) * (isStaged ? profile.get(Constant.HOST_DUPLEX) : 1);
-        double dataUs = bytes * Objects.requireNonNull(usPerByte.get(collective)) / fraction;
+        double dataUs = bytes * Objects.requireNonNull(usPerByte.get(collective)) / profile.get(protocol.fraction());
         return profile.get(protocol.baseUs())
                 + hops * profile.get(protocol.hopUs())
                 + filled(dataUs, hops * protocol.fillUs(profile));

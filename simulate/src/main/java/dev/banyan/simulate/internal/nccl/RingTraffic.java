@@ -1,6 +1,7 @@
 package dev.banyan.simulate.internal.nccl;
 
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.trees.network.Detours;
 import dev.banyan.trees.network.Network;
@@ -13,12 +14,18 @@ import java.util.stream.Stream;
 
 /**
  * The traffic of a collective over rings, each used both ways with half of its share: what crosses each link. All hops
- * of a ring send at once and all of the time, so the link that is busiest decides the rate.
+ * of a ring send at once and all of the time, so the link that is busiest decides the rate, or the device that sends
+ * and receives most through the host's memory.
  */
 final class RingTraffic {
     private final Network network;
     private final Detours detours;
     private final double[] load;
+    /** By rank: what it sends through the host's memory, and what it receives. */
+    private final double[] sent;
+
+    private final double[] received;
+
     /** The pairs of ranks whose data cross each arc; those of a pair follow one another. */
     private final List<Set<List<Integer>>> pairs;
 
@@ -26,18 +33,19 @@ final class RingTraffic {
         this.network = network;
         detours = new Detours(network);
         load = new double[network.arcs()];
+        sent = new double[network.ranks()];
+        received = new double[network.ranks()];
         pairs = Stream.<Set<List<Integer>>>generate(HashSet::new)
                 .limit(network.arcs())
                 .toList();
     }
 
     /**
-     * Returns the time that each byte of a call takes, in us, where links carry all that the profile says of copies;
-     * O(n) for each ring.
+     * Returns the traffic of a collective; O(n) for each ring.
      *
      * @param root where the collective has one
      */
-    static double usPerByte(RingSet rings, Collective collective, int root, Profile profile) {
+    static RingTraffic of(RingSet rings, Collective collective, int root) {
         RingTraffic traffic = new RingTraffic(rings.network());
         for (RingSet.Ring ring : rings.rings()) {
             double share = ring.share().doubleValue() / 2;
@@ -45,7 +53,7 @@ final class RingTraffic {
                 traffic.add(order, share, collective, root);
             }
         }
-        return traffic.usPerByte(profile);
+        return traffic;
     }
 
     /** A ring's hops carry equal parts of the data, those of a chain from or to a root all of them. */
@@ -70,17 +78,59 @@ final class RingTraffic {
             load[arc] += share;
             pairs.get(arc).add(List.of(from, to));
         }
+        if (!network.grantsPeerAccess(from, to)) {
+            sent[from] += share;
+            received[to] += share;
+        }
     }
 
-    private double usPerByte(Profile profile) {
+    /** Returns the time that the links alone need for each byte of a call, in us. */
+    double linkUsPerByte(Profile profile) {
         return IntStream.range(0, load.length)
                 .filter(arc -> load[arc] > 0)
-                .mapToDouble(arc -> load[arc]
-                        * (1
-                                + profile.queueing(network.kind(arc))
-                                        * (pairs.get(arc).size() - 1))
-                        / (network.gbs(arc) * profile.efficiency(network.kind(arc)) * 1e3))
+                .mapToDouble(arc -> usPerByte(arc, profile))
                 .max()
                 .orElseThrow();
+    }
+
+    /** Returns the time that each byte of a call takes where links carry all that the profile says of copies, in us. */
+    double usPerByte(Profile profile) {
+        double duplex = profile.get(Constant.HOST_DUPLEX);
+        double links = IntStream.range(0, load.length)
+                .filter(arc -> load[arc] > 0)
+                .mapToDouble(arc -> usPerByte(arc, profile) / (isUsedBothWays(arc) ? duplex : 1))
+                .max()
+                .orElseThrow();
+        double host = IntStream.range(0, sent.length)
+                .mapToDouble(rank -> (sent[rank] + received[rank]) / (2 * duplex * slotGbs(rank, profile) * 1e3))
+                .max()
+                .orElseThrow();
+        return Math.max(links, host);
+    }
+
+    /** Returns whether an arc to the host's memory is shared by devices that send and receive through it. */
+    private boolean isUsedBothWays(int arc) {
+        return network.isSharedWayToHost(arc)
+                && pairs.get(arc).stream().flatMap(List::stream).anyMatch(rank -> sent[rank] > 0 && received[rank] > 0);
+    }
+
+    private double usPerByte(int arc, Profile profile) {
+        return load[arc]
+                * (1 + profile.queueing(network.kind(arc)) * (pairs.get(arc).size() - 1))
+                / gbs(arc, profile)
+                / 1e3;
+    }
+
+    /** Returns what the widest arc from a rank that is no NVLink carries; infinity where there is none. */
+    private double slotGbs(int rank, Profile profile) {
+        return IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
+                .filter(arc -> !network.kind(arc).isNvLinkClass())
+                .mapToDouble(arc -> gbs(arc, profile))
+                .max()
+                .orElse(Double.POSITIVE_INFINITY);
+    }
+
+    private double gbs(int arc, Profile profile) {
+        return network.gbs(arc) * profile.efficiency(network.kind(arc));
     }
 }

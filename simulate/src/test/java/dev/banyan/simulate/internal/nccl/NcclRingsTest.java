@@ -159,6 +159,18 @@ class NcclRingsTest {
                 .isEqualTo(12, within(0.2));
     }
 
+    /** Between sockets 10 GB/s go one way, and slots of 12 GB/s carry a fraction of both ways. */
+    @Test
+    void theSlotsLimitWhatIsStagedAndNotTheLinkBetweenSockets() {
+        Machine pair = Samples.preset("pcie-8").subset(0, 4);
+        for (double duplex : new double[] {1, 0.9, 0.5}) {
+            Profile profile = PLAIN.with(Constant.HOST_DUPLEX, duplex, "test");
+            NcclRings rings = NcclRings.of(pair, profile, Transport.HOST);
+            assertThat(busbw(rings, Collective.ALL_REDUCE, GIB)).isEqualTo(Math.min(10, 12 * duplex), within(0.1));
+            assertThat(GIB / rings.leastUs(Collective.ALL_REDUCE, GIB) / 1e3).isEqualTo(10, within(0.1));
+        }
+    }
+
     @Test
     void stagingLeavesNvlinkOut() {
         NcclRings staged = NcclRings.of(Samples.preset("p3.16xlarge"), PLAIN, Transport.HOST);

@@ -35,7 +35,6 @@ public record ImportedSchedule(String file, Schedule schedule) {
      * @param certificate why
      * @param allLinks whether it goes between devices that the links of the bound do not join, so that it is rated
      *     on all links of the machine, which may be more than the bound counts
-     * @param chain number of copies and sums between devices in the longest chain of those that wait for each other
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record Origin(
@@ -45,8 +44,7 @@ public record ImportedSchedule(String file, Schedule schedule) {
             double boundGBs,
             String bound,
             CertificateReport certificate,
-            boolean allLinks,
-            int chain) {
+            boolean allLinks) {
         /** The collective, e.g. {@code broadcast from rank 0}. */
         public String task() {
             return root == null
@@ -84,8 +82,7 @@ public record ImportedSchedule(String file, Schedule schedule) {
                         bound.gbs().doubleValue(),
                         Numbers.exact(bound.gbs()),
                         CertificateReport.of(bound, network, schedule.collective()),
-                        !joined,
-                        traffic.hops()),
+                        !joined),
                 null);
     }
 

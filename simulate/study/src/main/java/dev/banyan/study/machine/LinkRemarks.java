@@ -52,9 +52,9 @@ public final class LinkRemarks {
                         : pairs.size() > MOST_NAMED
                                 ? pairs.size() + " pairs of devices (banyan topo names them)"
                                 : String.join(", ", pairs))
-                + ": copies between them go through the host, where each direction kept 50% to 86% of its rate"
-                + " while both were busy (six published machines); predicted times include this loss, bounds and"
-                + " rates by the links do not");
+                + ": copies between them go through the host, where a device that sends and receives reached 50% to"
+                + " 86% of both ways of its slot (six published machines); predicted times include this limit,"
+                + " bounds and rates by the links do not");
     }
 
     private static Optional<String> xgmi(Machine machine) {

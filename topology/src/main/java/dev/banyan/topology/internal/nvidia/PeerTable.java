@@ -52,7 +52,16 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
             }
             Map<String, String> row = new LinkedHashMap<>();
             for (int i = 0; i < names.size(); i++) {
-                row.put(names.get(i), words.get(i + 1).text());
+                Token cell = words.get(i + 1);
+                if (!cell.text().equals("X") && !TopoCell.isPeerStatus(cell.text())) {
+                    throw refusals.at(
+                            line,
+                            cell.column(),
+                            "\"" + cell.text()
+                                    + "\" is no status of peer access (OK, CNS, GNS, TNS, NS, DR or U); save the"
+                                    + " output of \"nvidia-smi topo -p2p r\" to a file again");
+                }
+                row.put(names.get(i), cell.text());
             }
             status.put(name, row);
         }
