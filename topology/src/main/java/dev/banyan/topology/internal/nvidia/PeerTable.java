@@ -98,10 +98,11 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
                 || isRefusal(status.getOrDefault(b, Map.of()).get(a));
     }
 
-    /** Returns whether it refuses a pair one way alone. */
+    /** Returns whether it grants a pair access one way and refuses it the other. */
     boolean contradictsItself(String a, String b) {
-        return isRefusal(status.getOrDefault(a, Map.of()).get(b))
-                != isRefusal(status.getOrDefault(b, Map.of()).get(a));
+        String one = status.getOrDefault(a, Map.of()).get(b);
+        String other = status.getOrDefault(b, Map.of()).get(a);
+        return (isRefusal(one) && "OK".equals(other)) || ("OK".equals(one) && isRefusal(other));
     }
 
     /** Returns whether it has a pair. */
