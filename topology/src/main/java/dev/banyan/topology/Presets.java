@@ -92,12 +92,14 @@ public final class Presets {
         PresetBuilder mi250x = new PresetBuilder("mi250x8", 16, Gpu.MI250X, 4).sockets(2, Cpu.AMD_ROME);
         add(map, mi250x.switchesOf(4).direct(MI250X_LINKS));
         // 8 A10G, PCIe gen4 x16 ("NVIDIA A10 Tensor Core GPU", data sheet), four to a CPU without a switch: AWS's
-        // topology file of g5.48xlarge (aws-ofi-nccl, topology/).
+        // topology file of g5.48xlarge (aws-ofi-nccl, topology/). CUDA refuses peer access there
+        // (github.com/NVIDIA/TensorRT-LLM, issue 1034).
         add(
                 map,
                 new PresetBuilder("g5.48xlarge", 8, Gpu.A10G, 4)
                         .sockets(2, Cpu.AMD_ROME)
-                        .hostBridges());
+                        .hostBridges()
+                        .withoutPeerAccess());
         // 8 L40S, PCIe gen4 x16 ("NVIDIA L40S", data sheet), four to a CPU, as nvidia-smi shows such servers: NODE,
         // SYS.
         add(
