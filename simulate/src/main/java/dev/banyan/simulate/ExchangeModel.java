@@ -11,8 +11,8 @@ import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 
 /**
- * Predicts how long {@linkplain DirectExchange exchanges} take, where links are NVLink and the profile has {@code
- * exchange.linkFraction}. The model, whose other constants are those of device programs:
+ * Predicts how long {@linkplain DirectExchange exchanges} take, where all pairs have peer access over NVLink and the
+ * profile has {@code exchange.linkFraction}. The model, whose other constants are those of device programs:
  *
  * <ul>
  *   <li>The kernels begin as those of programs. Each of the two barriers takes {@code program.flagUs} and {@code
@@ -62,7 +62,7 @@ final class ExchangeModel {
         return node >= 0 && machine.node(node) instanceof Hub hub && hub.reduces() ? node : -1;
     }
 
-    /** Returns whether all links are NVLink, of which the profile says what exchanges reach. */
+    /** Returns whether all pairs have peer access over NVLink, of which the profile says what exchanges reach. */
     boolean applies() {
         return profile.get(Constant.EXCHANGE_LINK_FRACTION) > 0
                 && IntStream.range(0, wiring.ranks)

@@ -144,7 +144,7 @@ public final class ProgramSimulator {
 
     /** Returns whether exchanges let the switch of the machine add up and copy. */
     public boolean takesSwitch() {
-        return exchanges.applies() && exchanges.hasSwitch();
+        return exchanges.hasSwitch();
     }
 
     /** Returns whether a schedule, if it is long enough, runs as an exchange in which the switch adds up or copies. */

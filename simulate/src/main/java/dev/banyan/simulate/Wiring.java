@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * kernels of a device. A stream has a flow for each path that carries its copies. A flow uses resources: the
  * arcs of its path, or the memory of its device, which is resource {@code arcs + rank}. Copies between ranks without
  * peer access also use, at both ranks, what a device sends and receives together through the host's memory: resource
- * {@code arcs + ranks + rank}. An NVSwitch that joins such ranks carries nothing between them where another path is.
+ * {@code arcs + ranks + rank}. NVLinks and NVSwitches that join such ranks carry nothing between them where another
+ * path is.
  * The link to a socket from a hub that is two nodes, one on the way up and one on the way down, carries as much less
  * each way. Immutable.
  */
@@ -148,14 +149,20 @@ final class Wiring {
         }
     }
 
-    /** Returns a path, or the one around a switch of NVLinks that joins ranks without peer access. */
+    /**
+     * Returns a path, or the one without NVLinks if it is an NVLink, or leads through NVSwitches alone, between ranks
+     * without peer access. Paths through other devices stay, as each of their hops has access.
+     */
     private List<Integer> granted(List<Integer> nodes) {
         int from = nodes.getFirst();
         int to = nodes.getLast();
-        boolean throughSwitch = nodes.subList(1, nodes.size() - 1).stream()
-                .allMatch(node -> network.node(node).kind() == Network.Kind.HUB);
-        List<Integer> around =
-                throughSwitch && !network.grantsPeerAccess(from, to) ? aroundNvlink.path(from, to) : null;
+        int first = nodes.size() < 2 ? -1 : network.arc(from, nodes.get(1));
+        boolean isRefused = first >= 0
+                && network.kind(first).isNvLinkClass()
+                && !network.grantsPeerAccess(from, to)
+                && nodes.subList(1, nodes.size() - 1).stream()
+                        .allMatch(node -> network.node(node).kind() == Network.Kind.HUB);
+        List<Integer> around = isRefused ? aroundNvlink.path(from, to) : null;
         return around == null ? nodes : around;
     }
 

@@ -337,6 +337,17 @@ class SimulatorTest {
                 .isEqualTo(1000, EXACT);
     }
 
+    /** As a probe marks pairs whose NVLink is wrong or stuck. */
+    @Test
+    void copiesWithoutPeerAccessTakeNoNvlinkBetweenThem() {
+        Machine machine = NoPeerAccess.mark(machine(2, 1, nvlink(0, 1, 100), pcie(0, 2, 10), pcie(1, 2, 10)), 0, 1);
+        assertThat(end(
+                        Network.ofAllLinks(machine, 0, 1),
+                        ideal(Constant.HOST_DUPLEX, 1),
+                        schedule(2, BYTES, copy(0, 1))))
+                .isEqualTo(1000, EXACT);
+    }
+
     /** Both ways go up and down the link above the switch, which has the width of one. */
     @Test
     void copiesWithoutPeerAccessBelowASwitchShareTheLinkAboveIt() {

@@ -61,8 +61,10 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                         + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"
                         + " bits are not modelled)");
             }
-            lines.add("# where kernels exchange buffers directly, these are assumed to be of Communicator.allocate;"
-                    + " NCCL's kernels for symmetric memory are not modelled");
+            lines.add(
+                    "# where kernels exchange buffers directly (packing behind a switch, star, one-shot out of place),"
+                        + " these are assumed to be of Communicator.allocate; NCCL's kernels for symmetric memory are"
+                        + " not modelled");
         }
         lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));

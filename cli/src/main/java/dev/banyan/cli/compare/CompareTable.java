@@ -73,14 +73,15 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                 .findFirst();
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratios are to the bound (" + comparison.counted() + ")"
-                    + (inSwitch.isPresent() ? ", where a switch adds up to the one with reduction in switches" : "")
+                    + (inSwitch.isPresent()
+                            ? ", those of rows in which switches add to the one with reduction in switches"
+                            : "")
                     + ": rows use no other links unless a remark says so");
         }
         lines.add("algbw and ratios are those of the links alone");
         lines.add("the simulator predicts the GB/s of calls out of place at 1 GiB (banyan predict), with some assumed"
                 + " constants; they stay below algbw, since stores and copies reach only a part of a link's speed, and"
-                + " each block of a kernel moves only so much; predict has ranges, and says which differences are"
-                + " certain"
+                + " each block of a kernel moves only so much; predict has ranges"
                 + (inSwitch.map(Row::predictedGBs).isPresent()
                         ? "; in predict, kernels let the switch add up for packing and star: the rows here are of"
                                 + " their trees alone, and have no prediction"

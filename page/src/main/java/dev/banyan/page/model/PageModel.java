@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param sets sets of devices, what limits them and how fast they are
  * @param inSwitch the whole set with sums in switches; null where these cannot add
  * @param anyRing whether all rings are equally good, so that NCCL needs none from a file
- * @param peerAccess whether all pairs have it
+ * @param peerAccess whether some pair has it
  * @param predictedBy the profile and the execution that the simulator went by, in words
  * @param curves time of a call over its size
  * @param playbacks calls, transfer by transfer

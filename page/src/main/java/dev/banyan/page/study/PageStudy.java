@@ -25,7 +25,7 @@ import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
-import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
@@ -160,7 +160,7 @@ public final class PageStudy {
                 new SetsModel(groups.largest(), sets),
                 inSwitch(),
                 RingChannels.anyOrderIsAsGood(chosen.network()),
-                !RefusedPairs.any(machine),
+                !NoPeerAccess.betweenAll(machine),
                 Profiles.described(machine, profile) + ". " + executors
                         + OtherGpus.remark(machine).map(remark -> ". " + remark).orElse(""),
                 curves,

@@ -518,8 +518,10 @@ class TopoTextFormatTest {
     void refusesDamagedText() {
         String table = Fixtures.SINGLE_SPACES;
         assertRefused(
-                table.substring(0, table.indexOf("GPU2 SYS")), "3 GPUs but 2 rows", "text ends before that of GPU2");
-        assertRefused(table.substring(0, table.indexOf("GPU0 X")), "3 GPUs but 0 rows");
+                table.substring(0, table.indexOf("GPU2 SYS")),
+                "3 GPUs, but after 2 rows",
+                "text ends before that of GPU2");
+        assertRefused(table.substring(0, table.indexOf("GPU0 X")), "3 GPUs, but after 0 rows");
         assertRefused(table.substring(table.indexOf("GPU0 X")), "names the columns, is missing");
         assertRefused(table.replace("GPU1 NV4 X SYS 0-3 0", "GPU1 NV4 X"), "topo.txt:3:", "2 of 3 cells");
         assertRefused(table.replace("GPU1 NV4 X SYS", "GPU1 NV4 SYS"), "topo.txt:3:10:", "own column");

@@ -99,10 +99,10 @@ public final class Summary {
                 .filter(Summary::isOpen)
                 .collect(Collectors.groupingBy(
                         row -> ChoiceText.name(row.algorithm()), LinkedHashMap::new, Collectors.counting()));
-        boolean differ = open.values().stream().distinct().count() > 1;
+        // Those without any range come last, so that "at some sizes" is not taken for theirs.
         String names = open.entrySet().stream()
-                .map(each -> each.getKey()
-                        + (each.getValue() < unmarked.size() ? " at some sizes" : differ ? " at any size" : ""))
+                .sorted(Map.Entry.comparingByValue())
+                .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
                 .collect(Collectors.joining(" and of "));
         boolean isAlwaysOpen = unmarked.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
         boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);

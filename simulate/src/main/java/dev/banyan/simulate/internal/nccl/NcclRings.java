@@ -19,10 +19,11 @@ import java.util.stream.IntStream;
  * algorithms compete with.
  *
  * <p>The model: data go over the {@linkplain RingSet rings} that the machine's links allow, both ways around, as fast
- * as the busiest link allows, for each {@link Protocol} that the profile lets NCCL use: a call takes {@code baseUs}, a
- * hop {@code hopUs}, whatever hubs it passes, and links carry {@code fraction} of what the profile says of copies. Like
- * NCCL's tuning model ({@code src/graph/tuning.cc}: latency and bandwidth of each algorithm and protocol), the fastest
- * protocol is taken. Kernels reduce while they receive, so a reduction costs nothing more.
+ * as the busiest link, or the slot of a device that sends and receives through the host's memory, allows, for each
+ * {@link Protocol} that the profile lets NCCL use: a call takes {@code baseUs}, a hop {@code hopUs}, whatever hubs it
+ * passes, and links carry {@code fraction} of what the profile says of copies. Like NCCL's tuning model ({@code
+ * src/graph/tuning.cc}: latency and bandwidth of each algorithm and protocol), the fastest protocol is taken. Kernels
+ * reduce while they receive, so a reduction costs nothing more.
  *
  * <p>Reduce and broadcast are chains. As nccl-tests call one after another, the next call enters the chain when the one
  * before has left its first device: a call takes one hop and its data, not the whole way down.
@@ -35,9 +36,9 @@ import java.util.stream.IntStream;
  * no call is faster than {@code nccl.launchUs} for each of its process's devices. A kernel of more channels takes
  * longer to launch: up to {@code nccl.launchFillUs} more, half of it at 128 KiB.
  *
- * <p>Where the profile lets it, the all_reduce of three or more devices around one NVSwitch may be reduced in the
- * switch ({@link Protocol#NVLS}): {@code baseUs}, and the time in which each device's link carries all data and a block
- * more each way, at {@code fraction} of its nominal bandwidth.
+ * <p>Where the profile lets it, the all_reduce of three or more devices with peer access around one NVSwitch may be
+ * reduced in the switch ({@link Protocol#NVLS}): {@code baseUs}, and the time in which each device's link carries all
+ * data and a block more each way, at {@code fraction} of its nominal bandwidth.
  *
  * <p>What it leaves out: NCCL's trees, its kernels for registered (symmetric) memory, CollNet, and what differs between
  * its versions. Immutable and safe for use from any thread.
@@ -76,8 +77,10 @@ public final class NcclRings {
         int[] all = IntStream.range(0, links.size()).toArray();
         rings = RingSet.of(links, all)
                 .orElseThrow(() -> new IllegalArgumentException("no ring joins the devices of " + machine.name()));
+        // Around an NVSwitch another order of the ring avoids the pairs without peer access.
         throughHost = transport == Transport.HOST
-                || rings.rings().stream().anyMatch(ring -> RefusedPairs.inRing(machine, ring.order()));
+                || (!rings.network().takesFastLinksAlone()
+                        && rings.rings().stream().anyMatch(ring -> RefusedPairs.inRing(machine, ring.order())));
         if (transport == Transport.HOST && !passesSockets(rings.network())) {
             throw new IllegalArgumentException(machine.name()
                     + " describes no path from each device to the host's memory; describe its PCIe switches and CPU"
@@ -88,7 +91,10 @@ public final class NcclRings {
             usPerByte.put(collective, traffic.usPerByte(profile));
             linkUsPerByte.put(collective, traffic.linkUsPerByte(profile));
         }
-        switchGbs = transport == Transport.HOST || machine.size() < LEAST_DEVICES_OF_NVLS || !isUsed(Protocol.NVLS)
+        switchGbs = transport == Transport.HOST
+                        || machine.size() < LEAST_DEVICES_OF_NVLS
+                        || !isUsed(Protocol.NVLS)
+                        || RefusedPairs.any(machine)
                 ? 0
                 : leastToSwitch(machine);
         if (Protocol.OF_RINGS.stream().noneMatch(this::isUsed)) {

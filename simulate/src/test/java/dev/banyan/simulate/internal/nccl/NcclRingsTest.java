@@ -161,7 +161,7 @@ class NcclRingsTest {
 
     /** Between sockets 10 GB/s go one way, and slots of 12 GB/s carry a fraction of both ways. */
     @Test
-    void theSlotsLimitWhatIsStagedAndNotTheLinkBetweenSockets() {
+    void fractionOfBothWaysIsOneOfSlotsAndNotOfTheLinkBetweenSockets() {
         Machine pair = Samples.preset("pcie-8").subset(0, 4);
         for (double duplex : new double[] {1, 0.9, 0.5}) {
             Profile profile = PLAIN.with(Constant.HOST_DUPLEX, duplex, "test");

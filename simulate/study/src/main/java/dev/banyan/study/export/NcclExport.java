@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.commons.numbers.fraction.BigFraction;
@@ -138,13 +139,28 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return turned;
     }
 
+    private static List<Integer> reversed(List<Integer> ring) {
+        return fromFirst(ring.reversed());
+    }
+
+    /** Returns how many rings the channels go around, in words; nothing where each has its own. */
+    private String around() {
+        Set<List<Integer>> rings =
+                channels.orders().stream().map(NcclExport::fromFirst).collect(Collectors.toSet());
+        long oneWay = rings.stream()
+                .filter(ring -> !rings.contains(reversed(ring)) || ring.equals(reversed(ring)))
+                .count();
+        long count = (rings.size() + oneWay) / 2;
+        return rings.size() == channels.orders().size()
+                ? ""
+                : " around " + Numbers.count(count, "ring") + (oneWay == 0 ? ", both ways," : "");
+    }
+
     private List<String> rates() {
         List<String> remarks = new ArrayList<>();
         int n = machine.size();
-        long around =
-                channels.orders().stream().map(NcclExport::fromFirst).distinct().count();
         remarks.add(Numbers.count(channels.orders().size(), "channel") + " of " + Numbers.gbs(channels.channelGbs())
-                + (around < channels.orders().size() ? " around " + Numbers.count(around, "ring") : "")
+                + around()
                 + " between " + n
                 + " GPUs; by the links " + Numbers.gbs(channels.algbw()) + " algbw, "
                 + Numbers.gbs(channels.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(n))

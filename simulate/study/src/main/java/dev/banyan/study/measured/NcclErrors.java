@@ -82,7 +82,7 @@ public record NcclErrors(
                     ? "unknown" + end
                     : String.format(
                                     Locale.ROOT,
-                                    "%.1f%% (worst %.1f%%, a factor of %.2f)",
+                                    "%.1f%% (worst %.1f%%, at most a factor of %.2f)",
                                     100 * median,
                                     100 * worst,
                                     mostTimes())
@@ -229,7 +229,7 @@ public record NcclErrors(
         return "Its median error against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
-                + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
+                + gpus.stream().map(String::valueOf).collect(Collectors.joining(" or ", " on ", " GPUs"))
                 + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))

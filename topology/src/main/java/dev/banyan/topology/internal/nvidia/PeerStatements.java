@@ -6,6 +6,7 @@ import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.internal.text.ListedGpus;
 import dev.banyan.topology.option.StatedSpeeds.PeerAccess;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -31,6 +32,7 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         boolean byModel = false;
         boolean granted = false;
         boolean overruled = false;
+        List<String> contradicted = new ArrayList<>();
         for (int a = 0; a < n; a++) {
             for (int b = 0; b < a; b++) {
                 String one = names.get(a);
@@ -44,11 +46,9 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
                     no = true;
                 } else if (tables.stream().anyMatch(states)) {
                     no = tables.stream().filter(states).anyMatch(peers -> peers.refuses(one, other));
-                    tables.stream()
-                            .filter(states.and(peers -> peers.contradictsItself(one, other)))
-                            .forEach(peers -> warnings.add("the table of \"topo -p2p\" at line " + (peers.line() + 1)
-                                    + " refuses peer access between " + other + " and " + one
-                                    + " in one row and grants it in the other: counted as refused"));
+                    if (tables.stream().anyMatch(states.and(peers -> peers.contradictsItself(one, other)))) {
+                        contradicted.add(other + " and " + one);
+                    }
                     overruled |= stated == (no ? PeerAccess.YES : PeerAccess.NO);
                 } else {
                     no = stated == PeerAccess.NO || (stated == PeerAccess.BY_MODEL && model);
@@ -65,6 +65,11 @@ record PeerStatements(List<PeerTable> tables, ListedGpus listed, PeerAccess stat
         }
         if (granted) {
             speeds.whole().assume(RefusedPairs.GRANTED);
+        }
+        if (!contradicted.isEmpty()) {
+            warnings.add("\"topo -p2p\" refuses peer access between " + contradicted.getFirst()
+                    + (contradicted.size() == 1 ? "" : " and " + (contradicted.size() - 1) + " other pairs")
+                    + " in one row and grants it in the other: counted as refused");
         }
         if (overruled) {
             warnings.add("the stated peer access is ignored for pairs of which the text says otherwise");

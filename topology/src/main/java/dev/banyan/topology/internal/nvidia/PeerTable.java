@@ -25,24 +25,40 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
     static List<PeerTable> all(Refusals refusals, TopoLines lines) {
         List<PeerTable> tables = new ArrayList<>();
         for (int header = lines.findTable(0); header >= 0; header = lines.findTable(header + 1)) {
-            int row = lines.nextContent(header + 1);
-            if (Token.words(lines.get(row)).stream().anyMatch(word -> TopoCell.isPeerStatus(word.text()))) {
+            if (isAt(lines, header)) {
                 tables.add(read(refusals, lines, header));
             }
         }
         return tables;
     }
 
+    /** Returns whether the table of a header is one of {@code topo -p2p}: some cell says so. */
+    static boolean isAt(TopoLines lines, int header) {
+        int line = header;
+        for (Token name : words(lines, header)) {
+            line = lines.nextContent(line + 1);
+            List<Token> row = line < lines.size() ? words(lines, line) : List.of();
+            if (row.stream().anyMatch(word -> TopoCell.isPeerStatus(word.text()))) {
+                return true;
+            }
+            if (row.isEmpty() || !row.getFirst().text().equals(name.text())) {
+                return false;
+            }
+        }
+        return false;
+    }
+
+    private static List<Token> words(TopoLines lines, int line) {
+        return Token.words(lines.get(line).replace('|', ' '));
+    }
+
     private static PeerTable read(Refusals refusals, TopoLines lines, int header) {
-        List<String> names = Token.words(lines.get(header).replace('|', ' ')).stream()
-                .map(Token::text)
-                .toList();
+        List<String> names = words(lines, header).stream().map(Token::text).toList();
         Map<String, Map<String, String>> status = new LinkedHashMap<>();
         int line = header;
         for (String name : names) {
             line = lines.nextContent(line + 1);
-            List<Token> words =
-                    line < lines.size() ? Token.words(lines.get(line).replace('|', ' ')) : List.of();
+            List<Token> words = line < lines.size() ? words(lines, line) : List.of();
             if (words.size() != names.size() + 1 || !words.getFirst().text().equals(name)) {
                 throw refusals.at(
                         Math.min(line, lines.size() - 1),
@@ -53,7 +69,8 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
             Map<String, String> row = new LinkedHashMap<>();
             for (int i = 0; i < names.size(); i++) {
                 Token cell = words.get(i + 1);
-                if (!cell.text().equals("X") && !TopoCell.isPeerStatus(cell.text())) {
+                if (name.equals(names.get(i)) != cell.text().equals("X")
+                        || (!cell.text().equals("X") && !TopoCell.isPeerStatus(cell.text()))) {
                     throw refusals.at(
                             line,
                             cell.column(),

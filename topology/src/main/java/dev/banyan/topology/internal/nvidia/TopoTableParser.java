@@ -68,7 +68,7 @@ final class TopoTableParser {
             header = firstTrace();
         }
         for (int links = lines.findTable(0); links >= 0; links = lines.findTable(links + 1)) {
-            if (!showsPeerAccess(links)) {
+            if (!PeerTable.isAt(lines, links)) {
                 header = links;
                 break;
             }
@@ -92,7 +92,7 @@ final class TopoTableParser {
             }
         }
         checkClipped(next, ends, cards);
-        while (second >= 0 && showsPeerAccess(second)) {
+        while (second >= 0 && PeerTable.isAt(lines, second)) {
             second = lines.findTable(second + 1);
         }
         if (second >= 0) {
@@ -122,12 +122,6 @@ final class TopoTableParser {
                     i, 0, "the line above the first row, which names the columns, is missing" + Refusals.RERUN);
         }
         return i;
-    }
-
-    /** Returns whether the first row under a header is one of {@code topo -p2p}. */
-    private boolean showsPeerAccess(int header) {
-        return Token.words(lines.get(lines.nextContent(header + 1))).stream()
-                .anyMatch(word -> TopoCell.isPeerStatus(word.text()));
     }
 
     /** The last prompt above a table is the table's. */
@@ -236,8 +230,8 @@ final class TopoTableParser {
                         over ? lines.size() - 1 : line,
                         0,
                         "the text is truncated or wrapped: its header names "
-                                + gpus + (gpus == 1 ? " GPU but " : " GPUs but ") + read
-                                + (read == 1 ? " row is" : " rows are") + " there, and "
+                                + gpus + (gpus == 1 ? " GPU, but after " : " GPUs, but after ") + read
+                                + (read == 1 ? " row " : " rows ")
                                 + (over ? "the text ends before that of " : "this line is not that of ")
                                 + ends.get(i).text()
                                 + Refusals.RERUN);
