@@ -397,7 +397,7 @@ function panel() {
             "p",
             { class: "note", id: "in-switch" },
             "The last row is with sums in the switch; its percentage is of the bound with such sums. The times of packing " +
-              "and star below include them, too, for buffers of Communicator.allocate. No GPU has run these kernels yet.",
+              "and star below include them, too, for buffers of Communicator.allocateAll. No GPU has run these kernels yet.",
           ),
         ]
       : []),

@@ -63,8 +63,8 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
             }
             lines.add(
                     "# where kernels exchange buffers directly (packing behind a switch, star, one-shot out of place),"
-                        + " these are assumed to be of Communicator.allocate; NCCL's kernels for symmetric memory are"
-                        + " not modelled");
+                        + " these are assumed to be of Communicator.allocateAll; NCCL's kernels for symmetric memory"
+                        + " are not modelled");
         }
         lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
                 + (verbose ? ":" : "; -v prints them"));

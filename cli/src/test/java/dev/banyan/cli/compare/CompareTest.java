@@ -123,9 +123,10 @@ class CompareTest {
     void callsThatSwitchesReduceHaveNoRings() {
         assertThat(CommandRun.of("compare --machine dgx-h100").out().lines())
                 .anyMatch(line -> line.matches("  nccl +400\\.000 +1\\.000 +2[0-9.]+ +- +- +-"))
-                .anyMatch(line -> line.startsWith("# nccl: simulated rings and protocols of NCCL, without its trees,"
-                                + " and its sums in the switch (NVLS), profile h100-nvswitch")
-                        && line.endsWith(". Its ratio is to the bound (NVLink, with reduction in switches)"))
+                .anyMatch(line ->
+                        line.startsWith("# nccl: simulated rings and protocols of NCCL and its sums in the switch"
+                                        + " (NVLS), without its trees, profile h100-nvswitch")
+                                && line.endsWith(". Its ratio is to the bound (NVLink, with reduction in switches)"))
                 .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +[23][0-9.]+ +- +- +-"));
         assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3").out())
                 .doesNotContain("in the switch");

@@ -15,7 +15,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
 
 /**
  * The rate of the allreduce that kernels let a switch add up and copy, which {@code auto} takes for long arrays of
- * {@code Communicator.allocate}: that at which the busiest link is full, latencies apart.
+ * {@code Communicator.allocateAll}: that at which the busiest link is full, latencies apart.
  *
  * @param gbs algbw in GB/s
  * @param limit what no allreduce exceeds where switches reduce
@@ -77,8 +77,8 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
 
     /** One line for people. */
     public String sentence() {
-        return NAME + ", for buffers of Communicator.allocate, or in several processes of allocateAll (no GPU has run"
-                + " these kernels yet): " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio())
+        return NAME + ", for buffers of Communicator.allocateAll, in one process also of allocate (no GPU has run these"
+                + " kernels yet): " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio())
                 + " of the bound (" + limit.counted() + ")";
     }
 }

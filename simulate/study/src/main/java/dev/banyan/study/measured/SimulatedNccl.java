@@ -212,8 +212,8 @@ public final class SimulatedNccl {
         remarks.add((mayFindOthers
                         ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
                         : "nccl: simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
+                + (goesAroundRings(collective) ? "" : " and its sums in the switch (NVLS)")
                 + ", without its trees"
-                + (goesAroundRings(collective) ? "" : ", and its sums in the switch (NVLS)")
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (mayFindOthers) {
             remarks.add("Its own search may find slower rings between NUMA nodes, without that variable it may go"
