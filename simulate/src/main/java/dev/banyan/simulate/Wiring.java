@@ -18,15 +18,11 @@ import org.jspecify.annotations.Nullable;
  * arcs of its path, or the memory of its device, which is resource {@code arcs + rank}. Copies between ranks without
  * peer access also use, at both ranks, what a device sends and receives together through the host's memory: resource
  * {@code arcs + ranks + rank}. NVLinks and NVSwitches that join such ranks carry nothing between them where another
- * path is.
- * The link to a socket from a hub that is two nodes, one on the way up and one on the way down, carries as much less
- * each way. Immutable.
+ * path is. The link to a socket from a hub that is two nodes, one on the way up and one on the way down, carries as
+ * much less each way. Immutable.
  */
 final class Wiring {
     final Network network;
-    /** The paths that take no NVLink. */
-    private final Detours aroundNvlink;
-
     final int ranks;
     final int streams;
     /** First flow of each stream, and the end of the last; a stream without flows has no path. */
@@ -48,7 +44,6 @@ final class Wiring {
 
     Wiring(Network network, List<LogicalLink> links, Profile profile) {
         this.network = network;
-        aroundNvlink = new Detours(network, arc -> !network.kind(arc).isNvLinkClass());
         ranks = network.ranks();
         streams = ranks * ranks + ranks;
         capacity = new double[network.arcs() + 2 * ranks];
@@ -162,7 +157,9 @@ final class Wiring {
                 && !network.grantsPeerAccess(from, to)
                 && nodes.subList(1, nodes.size() - 1).stream()
                         .allMatch(node -> network.node(node).kind() == Network.Kind.HUB);
-        List<Integer> around = isRefused ? aroundNvlink.path(from, to) : null;
+        // Such pairs are few, and most machines have none.
+        List<Integer> around =
+                isRefused ? new Detours(network, arc -> !network.kind(arc).isNvLinkClass()).path(from, to) : null;
         return around == null ? nodes : around;
     }
 

@@ -279,20 +279,17 @@ class SimulatorTest {
         assertThat(simulation.bytes(arc(network, 1, 0))).isEqualTo(BYTES);
     }
 
+    /** Returns a machine with other hubs, whose devices 0 and 1 have no peer access. */
+    private static Machine refusedPair(Machine machine, Hub... hubs) {
+        return NoPeerAccess.mark(
+                new Machine("test", machine.devices(), List.of(hubs), machine.links(), List.of(), List.of()), 0, 1);
+    }
+
     /** Each way alone has the link; at once they have 0.6 of both. Rank 2, which has peer access, is not held back. */
     @Test
     void copiesWithoutPeerAccessShareTheWayThroughTheHost() {
         Machine below = machine(3, 1, pcie(0, 3, 10), pcie(1, 3, 10), pcie(2, 3, 10));
-        Machine machine = NoPeerAccess.mark(
-                new Machine(
-                        "test",
-                        below.devices(),
-                        List.of(Hub.of("CPU", Hub.Kind.CPU_SOCKET)),
-                        below.links(),
-                        List.of(),
-                        List.of()),
-                0,
-                1);
+        Machine machine = refusedPair(below, Hub.of("CPU", Hub.Kind.CPU_SOCKET));
         Network network = Network.ofAllLinks(machine, 0, 1, 2);
         Profile profile = ideal(Constant.HOST_DUPLEX, 0.6);
         assertThat(end(network, profile, schedule(3, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);
@@ -316,16 +313,7 @@ class SimulatorTest {
                 pcie(0, 4, 10),
                 pcie(1, 4, 10),
                 pcie(2, 4, 10));
-        Machine machine = NoPeerAccess.mark(
-                new Machine(
-                        "test",
-                        below.devices(),
-                        List.of(Hub.of("switch", Hub.Kind.NVSWITCH), Hub.of("CPU", Hub.Kind.CPU_SOCKET)),
-                        below.links(),
-                        List.of(),
-                        List.of()),
-                0,
-                1);
+        Machine machine = refusedPair(below, Hub.of("switch", Hub.Kind.NVSWITCH), Hub.of("CPU", Hub.Kind.CPU_SOCKET));
         Network network = Network.ofAllLinks(machine, 0, 1, 2);
         Profile profile = ideal(Constant.HOST_DUPLEX, 1);
         assertThat(end(network, profile, schedule(3, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);
@@ -352,16 +340,8 @@ class SimulatorTest {
     @Test
     void copiesWithoutPeerAccessBelowASwitchShareTheLinkAboveIt() {
         Machine below = machine(2, 2, pcie(0, 2, 10), pcie(1, 2, 10), pcie(2, 3, 10));
-        Machine machine = NoPeerAccess.mark(
-                new Machine(
-                        "test",
-                        below.devices(),
-                        List.of(Hub.of("switch", Hub.Kind.PCIE_SWITCH), Hub.of("CPU", Hub.Kind.CPU_SOCKET)),
-                        below.links(),
-                        List.of(),
-                        List.of()),
-                0,
-                1);
+        Machine machine =
+                refusedPair(below, Hub.of("switch", Hub.Kind.PCIE_SWITCH), Hub.of("CPU", Hub.Kind.CPU_SOCKET));
         Network network = Network.ofAllLinks(machine, 0, 1);
         Profile profile = ideal(Constant.HOST_DUPLEX, 1);
         assertThat(end(network, profile, schedule(2, BYTES, copy(0, 1)))).isEqualTo(1000, EXACT);

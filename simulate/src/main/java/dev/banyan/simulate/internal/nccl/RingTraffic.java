@@ -9,6 +9,7 @@ import dev.banyan.trees.ring.RingSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -86,26 +87,26 @@ final class RingTraffic {
 
     /** Returns the time that the links alone need for each byte of a call, in us. */
     double linkUsPerByte(Profile profile) {
-        return IntStream.range(0, load.length)
-                .filter(arc -> load[arc] > 0)
-                .mapToDouble(arc -> usPerByte(arc, profile))
-                .max()
-                .orElseThrow();
+        return busiest(arc -> usPerByte(arc, profile));
     }
 
     /** Returns the time that each byte of a call takes where links carry all that the profile says of copies, in us. */
     double usPerByte(Profile profile) {
         double duplex = profile.get(Constant.HOST_DUPLEX);
-        double links = IntStream.range(0, load.length)
-                .filter(arc -> load[arc] > 0)
-                .mapToDouble(arc -> usPerByte(arc, profile) / (isUsedBothWays(arc) ? duplex : 1))
-                .max()
-                .orElseThrow();
+        double links = busiest(arc -> usPerByte(arc, profile) / (isUsedBothWays(arc) ? duplex : 1));
         double host = IntStream.range(0, sent.length)
                 .mapToDouble(rank -> (sent[rank] + received[rank]) / (2 * duplex * slotGbs(rank, profile) * 1e3))
                 .max()
                 .orElseThrow();
         return Math.max(links, host);
+    }
+
+    private double busiest(IntToDoubleFunction usOfArc) {
+        return IntStream.range(0, load.length)
+                .filter(arc -> load[arc] > 0)
+                .mapToDouble(usOfArc)
+                .max()
+                .orElseThrow();
     }
 
     /** Returns whether an arc to the host's memory is shared by devices that send and receive through it. */

@@ -131,24 +131,12 @@ public record NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
-                    gpus(entry.get("gpus")),
-                    versions(entry.get("versions")),
+                    entry.get("gpus").valueStream().map(JsonNode::intValue).toList(),
+                    entry.get("versions").valueStream().map(JsonNode::textValue).toList(),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
         return all;
-    }
-
-    private static List<Integer> gpus(JsonNode numbers) {
-        List<Integer> gpus = new ArrayList<>();
-        numbers.forEach(number -> gpus.add(number.intValue()));
-        return List.copyOf(gpus);
-    }
-
-    private static List<String> versions(JsonNode texts) {
-        List<String> versions = new ArrayList<>();
-        texts.forEach(text -> versions.add(text.textValue()));
-        return List.copyOf(versions);
     }
 
     private static JsonNode stored() {

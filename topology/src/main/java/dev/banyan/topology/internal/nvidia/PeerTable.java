@@ -69,8 +69,9 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
             Map<String, String> row = new LinkedHashMap<>();
             for (int i = 0; i < names.size(); i++) {
                 Token cell = words.get(i + 1);
-                if (name.equals(names.get(i)) != cell.text().equals("X")
-                        || (!cell.text().equals("X") && !TopoCell.isPeerStatus(cell.text()))) {
+                boolean isKnown =
+                        name.equals(names.get(i)) ? cell.text().equals("X") : TopoCell.isPeerStatus(cell.text());
+                if (!isKnown) {
                     throw refusals.at(
                             line,
                             cell.column(),
