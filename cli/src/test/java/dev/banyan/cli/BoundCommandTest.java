@@ -73,6 +73,23 @@ class BoundCommandTest {
     }
 
     @Test
+    void boundsOfLinksOfSeveralKindsAreDerived() {
+        assertThat(CommandRun.of("bound --machine p3.8xlarge").out())
+                .contains("GPU2-GPU3 and the links of all 4 GPUs: 450 * 1/6 + 96 * 1/12 = 83 GB/s (speeds of these"
+                        + " links both ways, with the weights of a linear program)\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"bound, true, true", "compare, false, true", "predict -b 1M -e 1M -a ring, false, true"})
+    void ratesOfPcieStandBesideBoundsThatCountThem(String command, boolean besideNvlink, boolean alone) {
+        String remark = "\n# PCIe is counted as NCCL counts it";
+        assertThat(CommandRun.of(command + " --machine p3.16xlarge").out().contains(remark))
+                .isEqualTo(besideNvlink);
+        assertThat(CommandRun.of(command + " --machine pcie-8").out().contains(remark))
+                .isEqualTo(alone);
+    }
+
+    @Test
     void ratesOfPcieAreNamedWhereTheyAreCounted(@TempDir Path folder) throws Exception {
         assertThat(json("bound --machine pcie-8").get("rates").asText())
                 .startsWith("PCIe is counted as NCCL counts it");

@@ -308,7 +308,7 @@ final class SimulatedBench {
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
         limits.remove(reached);
         limits.forEach(limit -> lines.add("# " + limit.sentence()));
-        LinkRemarks.of(chosen).forEach(remark -> lines.add("# " + remark));
+        LinkRemarks.on(network, chosen.machine()).forEach(remark -> lines.add("# " + remark));
         return lines;
     }
 

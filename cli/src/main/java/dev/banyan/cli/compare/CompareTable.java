@@ -72,27 +72,26 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                 .filter(row -> row.name().equals(SwitchRate.NAME))
                 .findFirst();
         if (!comparison.beyond().isEmpty()) {
-            lines.add("ratios are to the bound (" + comparison.counted() + ")"
+            lines.add("ratio: to the bound (" + comparison.counted() + ")"
                     + (inSwitch.isPresent()
-                            ? ", those of rows in which switches add to the one with reduction in switches"
+                            ? ", of rows in which switches add to the one with reduction in switches"
                             : "")
-                    + ": rows use no other links unless a remark says so");
+                    + "; rows use no other links unless a remark says so");
         }
-        lines.add("algbw and ratios are those of the links alone");
-        lines.add("the simulator predicts the GB/s of calls out of place at 1 GiB (banyan predict), with some assumed"
-                + " constants; they stay below algbw, since stores and copies reach only a part of a link's speed, and"
-                + " each block of a kernel moves only so much; predict has ranges"
-                + (inSwitch.map(Row::predictedGBs).isPresent()
-                        ? "; in predict, kernels let the switch add up for packing and star: the rows here are of"
-                                + " their trees alone, and have no prediction"
-                        : ""));
+        lines.add("algbw, ratio: by the links alone");
+        lines.add("predicted: calls out of place by the simulator, with some assumed constants; below algbw, since"
+                + " copies and kernels reach only a part of a link's speed; banyan predict has ranges");
+        if (inSwitch.map(Row::predictedGBs).isPresent()) {
+            lines.add("packing, star: the rows are of their trees alone and have no prediction; in banyan predict,"
+                    + " kernels let the switch add up for both");
+        }
         if (!comparison.relays().isEmpty()) {
-            lines.add("the simulator predicts nothing that goes through relays");
+            lines.add("predicted: nothing that goes through relays");
         }
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
-            lines.add("exact: the balanced trees with the greatest sum of link speeds; other trees may have a higher"
-                    + " rate");
+            lines.add("multi-tree (exact): the balanced trees with the greatest sum of link speeds; other trees may"
+                    + " have a higher rate");
         }
         String overOthers = comparison.rows().stream()
                 .filter(row -> Comparison.OVER_OTHERS.equals(row.remark()))
@@ -117,9 +116,8 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
                                 : "")));
             }
         }
-        lines.add(
-                "times by size, with ranges where known: banyan predict -a auto,nccl; files for NCCL, RCCL or MSCCL++,"
-                        + " and what they gain, if anything: banyan export");
+        lines.add("times by size: banyan predict -a auto,nccl; files for NCCL, RCCL or MSCCL++, and what these gain:"
+                + " banyan export");
         return lines;
     }
 

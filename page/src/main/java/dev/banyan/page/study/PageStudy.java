@@ -152,7 +152,7 @@ public final class PageStudy {
         }
         return new PageModel(
                 version,
-                links.model(chosen.assumedOfAllLinks(), LinkRemarks.of(chosen)),
+                links.model(chosen.assumedOfAllLinks(), LinkRemarks.onAllLinks(chosen)),
                 options,
                 chosen.machine().equals(chosen.whole()) ? List.of() : chosen.group(),
                 algorithms.stream().map(ChoiceText::name).toList(),

@@ -195,6 +195,7 @@ public final class Summary {
         return choices;
     }
 
+    /** Returns one line, or none where nothing was chosen. */
     private List<String> choices(AlgorithmChoice of, UnaryOperator<String> name) {
         List<String> choices = new ArrayList<>();
         String last = null;
@@ -210,13 +211,15 @@ public final class Summary {
                 String choice = name.apply(apart)
                         + (apart.equals(inPlace) || inPlace == null ? "" : " (in place " + name.apply(inPlace) + ")");
                 if (!choice.equals(last)) {
-                    choices.add(
-                            "# " + of.label() + " takes " + choice + (bySize.size() == 1 ? "" : " from " + size(row)));
+                    choices.add(choice + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;
                 }
             }
         }
-        return choices;
+        return choices.isEmpty()
+                ? List.of()
+                : List.of("# " + (bySize.size() == 1 ? "" : "at these sizes ") + of.label() + " takes "
+                        + String.join(", ", choices));
     }
 
     /** Times in place beside those of the loop written by hand; nothing where that was not measured. */

@@ -76,10 +76,10 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
-                "# in flight: the greatest number of calls at the same time"
+                "# in flight: calls that are started before one waits for all of them"
                         + (measured
                                 ? ""
-                                : "; kernels of such calls run one after another, graphs of copies share the links"),
+                                : "; their kernels run one after another, their graphs of copies at the same time"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(calls)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

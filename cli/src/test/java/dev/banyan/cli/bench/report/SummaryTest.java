@@ -151,7 +151,7 @@ class SummaryTest {
     }
 
     @Test
-    void eachChoiceOfAutoHasALine() {
+    void choicesOfAutoAreInOneLine() {
         Summary summary = new Summary(List.of(
                 chosen(256, "one-shot"),
                 chosen(1024, "one-shot"),
@@ -160,15 +160,13 @@ class SummaryTest {
                 chosen(65536, "packing@1048640+ring+ring")));
         assertThat(summary.choices())
                 .containsExactly(
-                        "# auto takes one-shot from 1 KiB",
-                        "# auto takes ring@64K from 16 KiB",
-                        "# auto takes ring@1M from 64 KiB",
-                        "# auto takes packing@1M+ring+ring from 256 KiB",
+                        "# at these sizes auto takes one-shot from 1 KiB, ring@64K from 16 KiB, ring@1M from 64 KiB,"
+                                + " packing@1M+ring+ring from 256 KiB",
                         "# (after @: the length of the longest chunk)");
     }
 
     @Test
-    void eachProtocolOfNcclHasALine() {
+    void protocolsOfNcclAreInOneLine() {
         assertThat(new Summary(List.of(
                                 chosen(AlgorithmChoice.NCCL, 256, "nccl/LL"),
                                 chosen(AlgorithmChoice.NCCL, 1024, "nccl/NVLS"),
@@ -176,7 +174,8 @@ class SummaryTest {
                                 chosen(AlgorithmChoice.AUTO, 1024, "star")))
                         .choices())
                 .containsExactly(
-                        "# auto takes star from 1 KiB", "# nccl takes LL from 1 KiB", "# nccl takes NVLS from 4 KiB");
+                        "# at these sizes auto takes star from 1 KiB",
+                        "# at these sizes nccl takes LL from 1 KiB, NVLS from 4 KiB");
     }
 
     @Test

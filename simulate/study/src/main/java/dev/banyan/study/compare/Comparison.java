@@ -200,7 +200,7 @@ public record Comparison(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.assumed(),
-                LinkRemarks.of(chosen, relays));
+                LinkRemarks.on(network, chosen.machine()));
     }
 
     private static Row inTheSwitch(SwitchRate rate, @Nullable Double predictedGbs) {

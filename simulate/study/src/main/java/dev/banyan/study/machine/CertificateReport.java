@@ -67,7 +67,7 @@ public record CertificateReport(
                 new CertificateReport(
                         "prices",
                         "limited by " + SaturatedLinks.of(prices, network) + ": "
-                                + SaturatedLinks.product(prices, network) + limit,
+                                + SaturatedLinks.arithmetic(prices, network, limit),
                         null,
                         null,
                         null,

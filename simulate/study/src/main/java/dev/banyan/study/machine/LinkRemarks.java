@@ -4,6 +4,7 @@ import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -15,15 +16,23 @@ public final class LinkRemarks {
     private LinkRemarks() {}
 
     /**
-     * Returns a sentence each on the rates of PCIe, where some bound counts them, pairs without peer access and the
-     * rates of xGMI.
+     * Returns the remarks where bounds over all links stand.
      *
      * @param relays devices of the whole machine that may forward
      */
-    public static List<String> of(ChosenMachine chosen, int... relays) {
-        Machine machine = chosen.machine();
+    public static List<String> onAllLinks(ChosenMachine chosen, int... relays) {
+        return on(chosen.countedLinks(relays), chosen.machine());
+    }
+
+    /**
+     * Returns a sentence each on the rates of PCIe, if the network has such links, pairs without peer access and the
+     * rates of xGMI.
+     *
+     * @param counted the links of the bound
+     */
+    public static List<String> on(Network counted, Machine machine) {
         List<String> remarks = new ArrayList<>();
-        if (chosen.countedLinks(relays).has(Link.Kind.PCIE)) {
+        if (counted.has(Link.Kind.PCIE)) {
             PcieRates.sentence(machine).ifPresent(remarks::add);
         }
         peerAccess(machine).ifPresent(remarks::add);

@@ -94,6 +94,6 @@ public record MachineBounds(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.assumedOfAllLinks(),
-                String.join(". ", LinkRemarks.of(chosen, relays)));
+                String.join(". ", LinkRemarks.onAllLinks(chosen, relays)));
     }
 }

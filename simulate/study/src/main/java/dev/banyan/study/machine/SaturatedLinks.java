@@ -5,6 +5,7 @@ import dev.banyan.topology.Link;
 import dev.banyan.trees.bound.Certificate;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.apache.commons.numbers.fraction.BigFraction;
 
@@ -24,6 +26,8 @@ import org.apache.commons.numbers.fraction.BigFraction;
 public final class SaturatedLinks {
     /** Names in one list before the rest is only counted. */
     private static final int FEW = 6;
+
+    private static final int MOST_TERMS = 3;
 
     private SaturatedLinks() {}
 
@@ -83,7 +87,7 @@ public final class SaturatedLinks {
      * Derives the rate from the links of the ranks if all these limit it alike; empty otherwise. The prices then prove
      * the average number of times that each byte passes a link of a rank.
      */
-    static String product(Certificate.Prices prices, Network network) {
+    private static String product(Certificate.Prices prices, Network network) {
         long[] out = new long[network.ranks()];
         long[] in = new long[network.ranks()];
         Set<BigFraction> each = new HashSet<>();
@@ -120,6 +124,26 @@ public final class SaturatedLinks {
                         + Numbers.exact(share.reciprocal()) + " bytes on average for each byte of data: "
                         + Numbers.plain(gbs) + " * "
                         + Numbers.exact(share) + " = ";
+    }
+
+    /**
+     * Returns the rate and how it follows from the speeds of the links, if that is short.
+     *
+     * @param limit the rate
+     */
+    static String arithmetic(Certificate.Prices prices, Network network, String limit) {
+        String product = product(prices, network);
+        SortedMap<BigFraction, Double> gbsByPrice = new TreeMap<>(Comparator.reverseOrder());
+        prices.prices().forEach((arc, price) -> gbsByPrice.merge(price, network.gbs(arc), Double::sum));
+        return !product.isEmpty() || gbsByPrice.size() == 1 || gbsByPrice.size() > MOST_TERMS
+                ? product + limit
+                : gbsByPrice.entrySet().stream()
+                        .map(group -> Numbers.plain(group.getValue()) + " * " + Numbers.exact(group.getKey()))
+                        .collect(Collectors.joining(
+                                " + ",
+                                "",
+                                " = " + limit
+                                        + " (speeds of these links both ways, with the weights of a linear program)"));
     }
 
     /** Returns the rank whose link joins two nodes; -1 if that is no rank's. */
