@@ -217,7 +217,7 @@ public record NcclErrors(
         return "Its median error against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
-                + gpus.stream().map(String::valueOf).collect(Collectors.joining(" or ", " on ", " GPUs"))
+                + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
                 + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))

@@ -219,10 +219,8 @@ public final class SimulatedNccl {
             remarks.add("Its own search may find slower rings between NUMA nodes, without that variable it may go"
                     + " through the host's memory, and its trees (NCCL_ALGO=Tree) may be faster");
         }
-        if (!noRange.isEmpty()) {
-            remarks.add("No range is known, since " + noRange);
-        }
-        remarks.add(NcclErrors.sentence(profile, collective));
+        remarks.add(
+                noRange.isEmpty() ? NcclErrors.sentence(profile, collective) : "No range is known, since " + noRange);
         return remarks;
     }
 }
