@@ -80,7 +80,7 @@ class ExportCommandTest {
                 .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
                 .contains(
                         "(add the whole output of lscpu to the file, or state what you know by --socket-gbs)",
-                        "as it counts 10 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu"
+                        "as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu"
                                 + " to the description, or state it by --nccl-socket-gbs)\n",
                         "measured: 1.5 times\n");
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
@@ -88,13 +88,19 @@ class ExportCommandTest {
                 .doesNotContain("trees")
                 .contains(
                         "measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if one of them"
-                                + " carries all, at 15 GB/s of busbw (in the log of NVIDIA/nccl#2127 one carried the"
-                                + " 15 GB/s counted for it)\n");
+                                + " carries all, at 15 GB/s of busbw (on the two AMD EPYC of NVIDIA/nccl#2127 one"
+                                + " did, at 15)\n");
         String cpu = "Vendor ID: GenuineIntel\nCPU family: 6\nModel: 106\n";
         Files.writeString(topo, Files.readString(topo) + cpu);
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
                 .contains("as it counts 10 GB/s between two NUMA nodes of this CPU\n");
+        Files.writeString(
+                topo,
+                Files.readString(topo).replace("GenuineIntel", "AuthenticAMD").replace("family: 6", "family: 25"));
+        assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
+                        .err())
+                .contains("as it counts 16 GB/s, and from 2.31 on 24 GB/s, between two NUMA nodes of this CPU\n");
     }
 
     /** From either of two GPUs their ring is the same. */

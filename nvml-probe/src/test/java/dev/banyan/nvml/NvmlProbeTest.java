@@ -118,7 +118,7 @@ class NvmlProbeTest {
                 folder.resolve("proc/cpuinfo"),
                 "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: A Xeon\n");
         Machine machine = standIn.play(StandIn.machine("dgx-2")).found();
-        assertThat(machine.assumed()).containsExactly("22 GB/s between CPU sockets, as NCCL counts for this CPU");
+        assertThat(machine.assumed()).containsExactly("22 GB/s between CPU sockets, as NCCL 2.31 counts for this CPU");
     }
 
     @Test

@@ -397,10 +397,20 @@ function panel() {
             "p",
             { class: "note", id: "in-switch" },
             "The last row is with sums in the switch; its percentage is of the bound with such sums. The times of packing " +
-              "and star below include them, too, for buffers of Communicator.allocateAll. No GPU has run these kernels yet.",
+              "and star below include them, too, for buffers of Communicator.allocateAll; others pass a stage, which takes " +
+              "longer. No GPU has run these kernels yet.",
           ),
         ]
-      : []),
+      : model.inSwitch?.rate && set?.beyond && set !== whole
+        ? [
+            html(
+              "p",
+              { class: "note", id: "subset-in-switch" },
+              "The page has packing in the switch for all GPUs alone. For these: ",
+              html("code", {}, commandOf("compare", set.devices.map((device) => model.devices[device] ?? device))),
+            ),
+          ]
+        : []),
     html("h3", {}, "Picture"),
     ...treeControls(set, way),
   );

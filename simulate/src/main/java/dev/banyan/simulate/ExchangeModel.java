@@ -40,7 +40,7 @@ final class ExchangeModel {
         this.profile = profile;
         this.launchUs = launchUs;
         multicasts = profile.get(Constant.EXCHANGE_MULTICAST_FRACTION) > 0
-                && wiring.ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH
+                && DirectExchange.takesSwitch(wiring.ranks)
                 && applies()
                 && isJoinedByOneSwitch(machine);
     }

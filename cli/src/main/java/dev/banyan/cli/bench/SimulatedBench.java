@@ -33,9 +33,9 @@ import dev.banyan.study.machine.Limit;
 import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.measured.SimulatedNccl;
-import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.CallTimes;
+import dev.banyan.study.workload.PredictedExecution;
 import dev.banyan.study.workload.PredictedSum;
 import dev.banyan.study.workload.Predictions;
 import dev.banyan.study.workload.Workload;
@@ -43,11 +43,13 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.IntToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -118,9 +120,10 @@ final class SimulatedBench {
         reproducible = bench.reproducible;
     }
 
-    /** Returns what executes calls. */
+    /** Returns what executes predicted calls. */
     Platform platform() {
-        return costs.usual().platform();
+        return Platform.simulated(
+                PredictedExecution.of(chosen.machine(), costs.usual()).execution());
     }
 
     /** Predicts a sweep: without the switch where it does not combine such elements, or the simulator knows no time. */
@@ -164,7 +167,7 @@ final class SimulatedBench {
         }
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
-            reporter.lines(new ExecutorNotes(chosen, costs, withoutSwitch).lines(ours, verbose));
+            reporter.lines(notes().ofCalls(ours));
             remarkOnGpus();
         }
         if (sums) {
@@ -216,6 +219,10 @@ final class SimulatedBench {
             reporter.lines(List.of("# there is no row of nccl: " + e.getMessage()));
             return null;
         }
+    }
+
+    private ExecutorNotes notes() {
+        return new ExecutorNotes(chosen, costs, withoutSwitch, verbose);
     }
 
     /** Prints what Banyan's times mean for GPUs that it does not run on. */
@@ -327,7 +334,8 @@ final class SimulatedBench {
         reporter.lines(WorkloadRow.header(workload, chosen.machine().size(), false));
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
-        Map<Boolean, List<String>> kernels = new TreeMap<>(Comparator.reverseOrder());
+        Map<Boolean, List<AlgorithmConfig>> kernels = new TreeMap<>(Comparator.reverseOrder());
+        List<String> choices = new ArrayList<>();
         try (Rows<WorkloadRow> printed = reporter.rows(
                 workload.name(), algorithms.size() * depths.size() + (nccl == null ? 0 : 1), WorkloadRow::line)) {
             for (AlgorithmConfig algorithm : algorithms) {
@@ -337,9 +345,13 @@ final class SimulatedBench {
                     List<PredictedSum> sums = predictions.sums(workload);
                     endUs = depth -> PredictedSum.endUs(costs.usual(), sums, depth);
                 } else {
-                    CallTimes calls = new CallTimes(costs.usual(), predictions.plan(workload));
+                    List<PlannedSchedule> plans = predictions.plan(workload);
+                    CallTimes calls = new CallTimes(costs.usual(), plans);
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
-                            .add(ChoiceText.name(algorithm));
+                            .add(algorithm);
+                    if (algorithm.algorithm() == AlgorithmChoice.AUTO) {
+                        choices.add(choices(plans));
+                    }
                     endUs = calls::endUs;
                 }
                 for (int depth : depths) {
@@ -361,9 +373,8 @@ final class SimulatedBench {
         if (trace != null) {
             write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all calls in flight");
         }
-        kernels.forEach((areKernels, names) -> reporter.lines(List.of("# "
-                + (kernels.size() > 1 ? String.join(", ", names) + ": " : "")
-                + (areKernels ? "executed by one kernel on each GPU" : "executed by graphs of copies and kernels"))));
+        reporter.lines(choices);
+        reporter.lines(notes().ofGradients(kernels));
         if (!algorithms.isEmpty()) {
             remarkOnGpus();
         }
@@ -375,11 +386,23 @@ final class SimulatedBench {
         }
         reporter.lines(List.of(
                 "# no winner is certain: these times have no range and no computing in between, and rest on some"
-                        + " assumed constants"));
+                        + " assumed constants" + (verbose ? ":" : "; -v prints them")));
+        reporter.lines(notes().constants());
         if (reproducible) {
             reporter.lines(passes());
         }
         reporter.result(rows);
+    }
+
+    /** Returns what auto takes for the calls of a model. */
+    private static String choices(List<PlannedSchedule> plans) {
+        Map<String, Long> numbers = plans.stream()
+                .collect(Collectors.groupingBy(
+                        plan -> plan.choice().algorithm().label(), LinkedHashMap::new, Collectors.counting()));
+        return numbers.entrySet().stream()
+                .map(each ->
+                        each.getKey() + " for " + Numbers.count(each.getValue().intValue(), "call"))
+                .collect(Collectors.joining(", ", "# auto takes ", ""));
     }
 
     /** Returns the time of the timeline in us. */

@@ -18,12 +18,15 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.TreeGenerator;
+import dev.banyan.simulate.Profiles;
+import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.ImportedRings;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.Variants;
+import dev.banyan.study.workload.PredictedExecution;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -102,14 +105,16 @@ public final class CompareCommand extends Subcommand {
             }
         }
         Comparison report;
+        Execution execution = CudaBackendProvider.execution(Config.load());
         List<AlgorithmConfig> algorithms = algorithms();
         try (Progress progress = Progress.start("compare", algorithms.size() + 1L, err())) {
-            Execution execution = CudaBackendProvider.execution(Config.load());
             report = Comparison.of(chosen, forwarding, algorithms, imported, rings, execution, progress::step);
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            new CompareTable(report, OtherGpus.remark(chosen.machine())).print(out(), format);
+            PredictedExecution predicted = PredictedExecution.of(
+                    chosen.machine(), new SimulatedCosts(chosen.machine(), Profiles.of(chosen.machine()), execution));
+            new CompareTable(report, predicted, OtherGpus.remark(chosen.machine())).print(out(), format);
         });
     }
 

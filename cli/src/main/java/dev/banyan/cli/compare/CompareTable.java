@@ -3,6 +3,7 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.Comparison.Row;
@@ -11,6 +12,7 @@ import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.text.MarkdownText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.text.TextTable;
+import dev.banyan.study.workload.PredictedExecution;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,9 +22,10 @@ import java.util.stream.Collectors;
 /**
  * Prints a comparison for people.
  *
+ * @param predicted what executes predicted calls
  * @param remark on predictions for these GPUs
  */
-record CompareTable(Comparison comparison, Optional<String> remark) {
+record CompareTable(Comparison comparison, PredictedExecution predicted, Optional<String> remark) {
     void print(PrintWriter out, TableFormat format) {
         TextTable table = new TextTable(
                 "allreduce",
@@ -80,7 +83,11 @@ record CompareTable(Comparison comparison, Optional<String> remark) {
         }
         lines.add("algbw, ratio: by the links alone");
         lines.add("predicted: calls out of place by the simulator, with some assumed constants; below algbw, since"
-                + " copies and kernels reach only a part of a link's speed; banyan predict has ranges");
+                + " copies and kernels reach only a part of a link's speed"
+                + (predicted.execution() == Execution.PROGRAMS
+                        ? "; banyan predict has ranges"
+                        : "; for CUDA graphs, of which no range is known"));
+        predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows are of their trees alone and have no prediction; in banyan predict,"
                     + " kernels let the switch add up for both");

@@ -83,8 +83,8 @@ public final class ExportCommand extends Subcommand {
     @Option(
             names = "--nccl-socket-gbs",
             paramLabel = "GBS",
-            description = "Between two sockets one way in GB/s as NCCL assumes it: 10, 22 or 40 for Intel, 16, 24 or 32"
-                    + " for AMD (default: that of the CPU if the description names it, else 10 to 40).")
+            description = "Between two sockets one way in GB/s as NCCL counts it: 6 to 40 by the CPU, e.g. 16 for AMD"
+                    + " before 2.31 (default: that of the CPU if the description names it).")
     private @Nullable Double assumedSocketGbs;
 
     @Option(names = "--force", description = "Write a file even if it is of no use.")

@@ -92,11 +92,43 @@ class SimulatedBenchTest {
     void gradientsNameTheirExecutor() {
         assertThat(CommandRun.of("predict --machine p3.8xlarge --workload lenet-5 -a packing")
                         .out())
-                .contains("# executed by one kernel on each GPU\n# no winner is certain: these times have no range");
+                .contains("# executed by one kernel on each GPU\n# where kernels exchange buffers directly");
+        assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a auto,ring")
+                        .out())
+                .containsPattern("# auto takes [a-z-]+ for [0-9]+ calls?")
+                .contains("# the switch adds up for packing and star (compare: packing in the switch); no GPU");
+        assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
+                        .out())
+                .doesNotContain("# the switch", "# auto takes");
         assertThat(CommandRun.of("predict --machine pcie-4 --workload lenet-5 -a packing")
                         .out())
-                .contains("# executed by graphs of copies and kernels\n"
-                        + "# no winner is certain: these times have no range");
+                .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk\n"
+                        + "# Here Banyan runs kernels unless BANYAN_CUDA_EXECUTOR=graph; how fast these store");
+    }
+
+    @Test
+    void theExecutorIsThatOfMostPredictions() throws Exception {
+        String arguments = "predict -b 1M -e 1M -a auto --format json --machine ";
+        assertThat(CommandRun.of(arguments + "p3.8xlarge")
+                        .json()
+                        .get("executor")
+                        .asText())
+                .isEqualTo("kernel");
+        assertThat(CommandRun.of(arguments + "pcie-4").json().get("executor").asText())
+                .isEqualTo("graph");
+    }
+
+    /** Two GPUs move more bytes through the switch than to each other, so that it adds only for three and more. */
+    @ParameterizedTest
+    @CsvSource({"0-1, false", "0-2, true"})
+    void theSwitchAddsForThreeAndMore(String devices, boolean adds) throws Exception {
+        String arguments = "predict -b 256M -e 256M -a packing,ring -m dgx-h100 --devices " + devices;
+        CommandRun run = CommandRun.of(arguments);
+        assertThat(run.out().contains("# the switch adds up for packing and star;"))
+                .isEqualTo(adds);
+        JsonNode rows = CommandRun.of(arguments + " --format json").rows();
+        assertThat(rows.get(0).get("timeUs").asDouble())
+                .isLessThan(1.2 * rows.get(1).get("timeUs").asDouble());
     }
 
     /** Returns the algorithm of a row with the generator of its trees, as choices name it. */
@@ -226,7 +258,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(refused + " -a nccl").out())
                 .contains("here NCCL goes over NVLinks and through the host's memory, as it did in none of the sweeps")
                 .doesNotContain("NCCL_P2P_LEVEL");
-        String kernels = "# (between GPUs with peer access and a CPU between them a kernel";
+        String kernels = "# Here Banyan runs kernels unless BANYAN_CUDA_EXECUTOR=graph; how fast these store";
         assertThat(CommandRun.of(granted + " -a ring").out()).contains(kernels);
         assertThat(CommandRun.of(refused + " -a ring").out()).doesNotContain(kernels);
         // The trees of the file leave the pairs over different GPUs, as the packed ones do.

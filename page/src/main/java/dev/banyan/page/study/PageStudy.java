@@ -23,6 +23,7 @@ import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.machine.Variants;
 import dev.banyan.study.text.ChoiceText;
+import dev.banyan.study.workload.PredictedExecution;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
@@ -132,11 +133,16 @@ public final class PageStudy {
         String largest =
                 Objects.requireNonNull(curves.getLast().points().getLast().choice(), "auto chooses");
         int ofLargest = ALGORITHMS.indexOf(AlgorithmConfig.parse(largest).algorithm());
-        String executors = executors(curves);
+        SimulatedCosts costs = new SimulatedCosts(machine, profile, execution);
+        String executors = executors(curves)
+                + PredictedExecution.of(machine, costs)
+                        .remark()
+                        .map(remark -> ". " + remark)
+                        .orElse("");
         NcclCurve nccl = NcclCurve.of(machine, profile);
         nccl.curve().ifPresent(curves::add);
         curves.addAll(others);
-        Calls calls = new Calls(machine, config, new SimulatedCosts(machine, profile, execution));
+        Calls calls = new Calls(machine, config, costs);
         List<Playback> playbacks = new ArrayList<>();
         for (int algorithm = 0; algorithm < algorithms.size(); algorithm++) {
             for (long bytes : PLAYED_BYTES) {
@@ -177,7 +183,8 @@ public final class PageStudy {
                 .map(point -> point.most() != null)
                 .collect(Collectors.toSet());
         if (!ranged.contains(true)) {
-            return "Times of Banyan are of graphs of copies and kernels, chunk by chunk, and have no range";
+            return "Times of Banyan are predicted for CUDA graphs of copies and kernels, chunk by chunk, and have no"
+                    + " range";
         }
         String kernels = "Times of Banyan with a range are of one kernel on each GPU";
         return ranged.contains(false)

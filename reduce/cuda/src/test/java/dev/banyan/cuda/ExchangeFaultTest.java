@@ -49,7 +49,7 @@ class ExchangeFaultTest {
 
     @Test
     void everyFailingCallOfSharedMemoryIsMet() {
-        failEach(2, 3000, 2, List.of());
+        failEach(3, 3000, 2, List.of());
     }
 
     @Test
@@ -78,7 +78,7 @@ class ExchangeFaultTest {
 
     @Tag("soak")
     @ParameterizedTest
-    @CsvSource({"2, 3000, 2", "4, 3000, 2", "3, 600000, 2", "3, 600000, 801", "8, 3000, 802"})
+    @CsvSource({"3, 3000, 2", "4, 3000, 2", "3, 600000, 2", "3, 600000, 801", "8, 3000, 802"})
     void everyFailingCallIsMet(int ranks, int count, int code) {
         failEach(ranks, count, code, OTHERS);
     }

@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 /**
  * A model of the rings that NCCL's own search probably finds: the best rings on the links as NCCL counts them, in
  * channels of the speeds that NCCL tries. NCCL counts PCIe as Banyan does, and between sockets a constant per CPU
- * family ({@code src/graph/topo.h}, 2.30.7: 6 to 40 GB/s), which may be far from the truth. On two Zen 5 sockets with
+ * family ({@code src/graph/topo.h}, 2.31: 6 to 40 GB/s), which may be far from the truth. On two Zen 5 sockets with
  * eight GPUs the model gives two channels of 15 GB/s, as NCCL's log does (NVIDIA/nccl#2127).
  *
  * @param channels number of rings, each one way around

@@ -348,7 +348,7 @@ class TopoTextFormatTest {
         Machine before = read(Fixtures.SINGLE_SPACES);
         for (String text : List.of(lscpu + Fixtures.SINGLE_SPACES, Fixtures.SINGLE_SPACES + lscpu)) {
             Machine machine = read(text);
-            assertThat(machine.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL counts for this CPU");
+            assertThat(machine.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL 2.31 counts for this CPU");
             assertThat(machine.links())
                     .filteredOn(link -> link.kind() == Link.Kind.SOCKET)
                     .isNotEmpty()
@@ -357,7 +357,7 @@ class TopoTextFormatTest {
             assertThat(machine.hubs().getFirst().attributes())
                     .isEqualTo(Map.of("arch", "x86_64", "vendor", vendor, "familyid", family, "modelid", model));
             Machine written = new MachineReader().parse("x.xml", MachineWriter.write(machine, "nccl-xml"));
-            assertThat(written.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL counts for this CPU");
+            assertThat(written.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL 2.31 counts for this CPU");
         }
     }
 
@@ -427,7 +427,7 @@ class TopoTextFormatTest {
     void aCpuThatNcclDoesNotCountLeavesTheSpeedOpen() {
         assertThat(read("Architecture: aarch64\nVendor ID: ARM\nModel: 0\n" + Fixtures.SINGLE_SPACES)
                         .assumed())
-                .contains("6 GB/s between CPU sockets, as NCCL counts for this CPU");
+                .contains("6 GB/s between CPU sockets, as NCCL 2.31 counts for this CPU");
         for (String cpu : List.of("Model: A100\n", "Vendor ID: GenuineIntel\n", "Vendor ID: Other\nCPU family: 6\n")) {
             Machine machine = read(cpu + Fixtures.SINGLE_SPACES);
             assertThat(machine.assumed()).contains("10 GB/s between CPU sockets");

@@ -90,11 +90,11 @@ public record WorkloadRow(
     }
 
     private static String heading(String algorithm, String inFlight, String time, String algbw, String wrong) {
-        return Numbers.format("# %26s  %9s  %10s  %7s%s", algorithm, inFlight, time, algbw, wrong);
+        return Numbers.format("# %27s  %9s  %10s  %7s%s", algorithm, inFlight, time, algbw, wrong);
     }
 
     public String line() {
-        return Numbers.format("  %26s  %9d  %10.3f  %7.2f", name(), inFlight, timeMs, algbwGBs)
+        return Numbers.format("  %27s  %9d  %10.3f  %7.2f", name(), inFlight, timeMs, algbwGBs)
                 + (wrong == null ? "" : Numbers.format("  %6d", wrong));
     }
 }

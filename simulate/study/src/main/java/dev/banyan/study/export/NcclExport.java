@@ -15,10 +15,10 @@ import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param channels these rings as often as NCCL needs them to fill the links
  */
 public record NcclExport(Machine machine, RingChannels rings, RingChannels channels) {
-    /** The least and the greatest bandwidth between two sockets that NCCL usually assumes. */
-    private static final List<Double> SOCKETS = List.of(10.0, 40.0);
+    /** The least and the greatest bandwidth that NCCL counts between two sockets. */
+    private static final List<Double> SOCKETS = List.of(6.0, 40.0);
 
     /** Factors that differ by less are printed alike. */
     private static final double CLOSE = 1.05;
@@ -50,6 +50,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return channels.anyOrderIsAsGood()
                 ? "every ring is as good as any other here, since all devices have the same links to the same switches"
                         + " or CPU; NCCL's own search finds as much"
+                        + (channels.network().switchesReduce() ? ", and NCCL can sum in the switches" : "")
                 : null;
     }
 
@@ -213,8 +214,11 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 + (counted.size() == 1
                         ? Numbers.gbs(counted.getFirst()) + " between two NUMA nodes"
                                 + (assumed == null ? " of this CPU" : "")
-                        : "10 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to the"
-                                + " description, or state it by --nccl-socket-gbs)"));
+                        : counted.equals(SOCKETS)
+                                ? "6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to"
+                                        + " the description, or state it by --nccl-socket-gbs)"
+                                : Numbers.gbs(counted.getFirst()) + ", and from 2.31 on "
+                                        + Numbers.gbs(counted.getLast()) + ", between two NUMA nodes of this CPU"));
         if (most <= CLOSE * Math.max(1, least)) {
             remarks.add(expected(least));
             return remarks;
@@ -227,19 +231,22 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
                 + Numbers.format(
-                        "and up to %.1f times if one of them carries all, at %s of busbw (in the log of"
-                                + " NVIDIA/nccl#2127 one carried the 15 GB/s counted for it)",
+                        "and up to %.1f times if one of them carries all, at %s of busbw (on the two AMD EPYC of"
+                                + " NVIDIA/nccl#2127 one did, at 15)",
                         most, Numbers.gbs(busbw / most)));
         return remarks;
     }
 
-    /** Returns what NCCL counts between two sockets in GB/s, or else the least and the greatest of its counts. */
+    /** Returns what versions of NCCL count between two sockets in GB/s, or the least and the greatest of all counts. */
     private List<Double> countedBetweenSockets(@Nullable Double assumed) {
         if (assumed != null) {
             return List.of(assumed);
         }
-        OptionalDouble ofCpu = CpuModel.socketGbs(machine);
-        return ofCpu.isPresent() ? List.of(ofCpu.getAsDouble()) : SOCKETS;
+        List<Double> ofCpu = Stream.of(CpuModel.formerSocketGbs(machine), CpuModel.socketGbs(machine))
+                .flatMap(gbs -> gbs.stream().boxed())
+                .distinct()
+                .toList();
+        return ofCpu.isEmpty() ? SOCKETS : ofCpu;
     }
 
     private static String expected(double gain) {

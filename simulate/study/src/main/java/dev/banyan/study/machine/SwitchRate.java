@@ -38,7 +38,7 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
         int ranks = network.ranks();
         boolean isJoined = network.switchesReduce()
                 && AllReduceBound.isOneSwitch(network)
-                && ranks <= DirectExchange.MOST_RANKS_IN_A_SWITCH
+                && DirectExchange.takesSwitch(ranks)
                 && IntStream.range(0, ranks * ranks)
                         .allMatch(pair -> network.grantsPeerAccess(pair / ranks, pair % ranks));
         return isJoined
@@ -77,7 +77,7 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
 
     /** One line for people. */
     public String sentence() {
-        return NAME + ", for buffers of Communicator.allocateAll, in one process also of allocate (no GPU has run these"
+        return NAME + ", for buffers of Communicator.allocateAll, for others through a stage (no GPU has run these"
                 + " kernels yet): " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio())
                 + " of the bound (" + limit.counted() + ")";
     }

@@ -39,6 +39,8 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
             Pattern.compile("\\s*([Ff]lags\\s*:.*\\bhypervisor\\b.*|Hypervisor vendor\\s*:.*)");
 
     private static final String X86 = "x86_64";
+    private static final String AMD = "AuthenticAMD";
+    private static final double FORMER_AMD_GBS = 16;
 
     private static final Map<String, String> NAMES = Map.of(
             "architecture",
@@ -122,7 +124,15 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
                 : OptionalDouble.empty();
     }
 
-    /** Returns GB/s one way between two sockets of such CPUs, as NCCL's topo.cc counts it; empty if not known. */
+    /** Returns the least that NCCL before 2.31 counted between the sockets of a machine; empty where not known. */
+    public static OptionalDouble formerSocketGbs(Machine machine) {
+        OptionalDouble gbs = socketGbs(machine);
+        boolean isOfAmd = machine.hubs().stream()
+                .anyMatch(hub -> AMD.equals(hub.attributes().get("vendor")));
+        return gbs.isPresent() && isOfAmd ? OptionalDouble.of(Math.min(gbs.getAsDouble(), FORMER_AMD_GBS)) : gbs;
+    }
+
+    /** Returns GB/s one way between two sockets of such CPUs, as topo.cc of NCCL 2.31 counts it; empty if not known. */
     public OptionalDouble socketGbs() {
         String arch = attributes.getOrDefault("arch", "");
         if (arch.startsWith("ppc64")) {
@@ -135,7 +145,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
         int model = number("modelid");
         return switch (attributes.getOrDefault("vendor", "")) {
             case "GenuineIntel" -> family == 6 && model >= 0 ? OptionalDouble.of(intel(model)) : OptionalDouble.empty();
-            case "AuthenticAMD" -> OptionalDouble.of(amd(family));
+            case AMD -> OptionalDouble.of(amd(family));
             default -> OptionalDouble.empty();
         };
     }
@@ -150,12 +160,15 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
         return model >= 0x55 ? 10 : 6; // Skylake to Ice Lake; Broadwell and before
     }
 
-    /** Families as CPUID has them, and as NCCL wrote them: base and extended family in one number. */
+    /**
+     * Families as CPUID has them, and as NCCL before 2.31 wrote them: base and extended family in one number. These
+     * versions counted all as Zen 1 and 2.
+     */
     private static double amd(int family) {
         return switch (family) {
             case 26, 0xBF -> 32; // Zen 5
             case 25, 0xAF -> 24; // Zen 3 and 4
-            default -> 16;
+            default -> FORMER_AMD_GBS;
         };
     }
 

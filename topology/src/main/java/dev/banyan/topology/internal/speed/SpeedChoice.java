@@ -121,7 +121,8 @@ public final class SpeedChoice {
             return stated.socketGbs();
         }
         double usual = counted.orElse(LinkSpeeds.SOCKET_GBS);
-        assumed.add(number(usual) + BETWEEN_SOCKETS + (counted.isPresent() ? ", as NCCL counts for this CPU" : ""));
+        assumed.add(
+                number(usual) + BETWEEN_SOCKETS + (counted.isPresent() ? ", as NCCL 2.31 counts for this CPU" : ""));
         return usual;
     }
 

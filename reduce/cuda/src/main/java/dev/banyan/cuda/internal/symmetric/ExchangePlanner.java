@@ -99,8 +99,8 @@ public final class ExchangePlanner {
         }
         ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
         Element element = Element.of(type);
-        boolean hasSwitch = ranks.size() <= DirectExchange.MOST_RANKS_IN_A_SWITCH
-                && (joint == null ? multicasts : joint.multicasts());
+        boolean hasSwitch =
+                DirectExchange.takesSwitch(ranks.size()) && (joint == null ? multicasts : joint.multicasts());
         ExchangeWork work = new ExchangeWork(
                 exchange,
                 mean ? ranks.size() : 1,

@@ -27,7 +27,15 @@ import java.util.Optional;
 public record DirectExchange(Schedule schedule, List<Share> shares) {
 
     /** Kernels take the addresses of 16 buffers each way, of which one is the multicast address. */
-    public static final int MOST_RANKS_IN_A_SWITCH = 15;
+    private static final int MOST_RANKS_IN_A_SWITCH = 15;
+
+    /** Two ranks move more bytes through a switch that adds up than to each other. */
+    private static final int LEAST_RANKS_IN_A_SWITCH = 3;
+
+    /** Returns whether so many ranks let a switch add up and copy. */
+    public static boolean takesSwitch(int ranks) {
+        return ranks >= LEAST_RANKS_IN_A_SWITCH && ranks <= MOST_RANKS_IN_A_SWITCH;
+    }
 
     /**
      * Returns whether a switch combines elements as kernels do, but for the order of sums of floats. Means of 16-bit
