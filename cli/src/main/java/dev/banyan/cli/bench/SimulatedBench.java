@@ -386,8 +386,11 @@ final class SimulatedBench {
         }
         reporter.lines(List.of(
                 "# no winner is certain: these times have no range and no computing in between, and rest on some"
-                        + " assumed constants" + (verbose ? ":" : "; -v prints them")));
-        reporter.lines(notes().constants());
+                        + " assumed constants"
+                        + (!kernels.containsKey(true) ? "" : verbose ? ":" : "; -v prints them")));
+        if (kernels.containsKey(true)) {
+            reporter.lines(notes().constants());
+        }
         if (reproducible) {
             reporter.lines(passes());
         }
@@ -402,7 +405,7 @@ final class SimulatedBench {
         return numbers.entrySet().stream()
                 .map(each ->
                         each.getKey() + " for " + Numbers.count(each.getValue().intValue(), "call"))
-                .collect(Collectors.joining(", ", "# auto takes ", ""));
+                .collect(Collectors.joining(", ", "# auto takes, for each call alone, ", ""));
     }
 
     /** Returns the time of the timeline in us. */

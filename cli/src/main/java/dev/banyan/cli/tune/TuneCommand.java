@@ -34,16 +34,17 @@ import dev.banyan.study.tune.IterationTimes;
 import dev.banyan.study.tune.SimulatedTrials;
 import dev.banyan.study.tune.Trials;
 import dev.banyan.study.tune.Tuner;
+import dev.banyan.study.workload.PredictedExecution;
 import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -190,6 +191,10 @@ public final class TuneCommand extends ReportCommand {
         IterationTimes times = workload == null
                 ? null
                 : new IterationTimes(group, costs, workload, variants.of(AlgorithmChoice.scheduled()));
+        List<String> remarks = new ArrayList<>();
+        PredictedExecution.of(group, costs).remark().ifPresent(remarks::add);
+        OtherGpus.remark(group).ifPresent(remarks::add);
+        remarks.addAll(trials.remarks());
         report(
                 chosen,
                 group.name() + ", simulated",
@@ -200,8 +205,7 @@ public final class TuneCommand extends ReportCommand {
                         group.size(),
                         collective,
                         "predicted with " + Profiles.described(group, costs.profile()),
-                        Stream.concat(OtherGpus.remark(group).stream(), trials.remarks().stream())
-                                .toList(),
+                        remarks,
                         tuner.sizes(),
                         workload,
                         times == null ? List.of() : times.ways(tuner.rules()),

@@ -95,7 +95,7 @@ class SimulatedBenchTest {
                 .contains("# executed by one kernel on each GPU\n# where kernels exchange buffers directly");
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a auto,ring")
                         .out())
-                .containsPattern("# auto takes [a-z-]+ for [0-9]+ calls?")
+                .containsPattern("# auto takes, for each call alone, [a-z-]+ for [0-9]+ calls?")
                 .contains("# the switch adds up for packing and star (compare: packing in the switch); no GPU");
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
@@ -103,7 +103,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine pcie-4 --workload lenet-5 -a packing")
                         .out())
                 .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk\n"
-                        + "# Here Banyan runs kernels unless BANYAN_CUDA_EXECUTOR=graph; how fast these store");
+                        + "# By default Banyan runs kernels here, but how fast they store through a CPU has");
     }
 
     @Test
@@ -258,7 +258,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(refused + " -a nccl").out())
                 .contains("here NCCL goes over NVLinks and through the host's memory, as it did in none of the sweeps")
                 .doesNotContain("NCCL_P2P_LEVEL");
-        String kernels = "# Here Banyan runs kernels unless BANYAN_CUDA_EXECUTOR=graph; how fast these store";
+        String kernels = "# By default Banyan runs kernels here, but how fast they store through a CPU has";
         assertThat(CommandRun.of(granted + " -a ring").out()).contains(kernels);
         assertThat(CommandRun.of(refused + " -a ring").out()).doesNotContain(kernels);
         // The trees of the file leave the pairs over different GPUs, as the packed ones do.

@@ -94,6 +94,11 @@ public final class Summary {
 
     /** Returns why the least of some sizes is not marked. */
     private static String openRanges(List<List<Row>> unmarked) {
+        List<List<Row>> unknown =
+                unmarked.stream().filter(rows -> !overlapAtBest(rows)).toList();
+        if (unknown.size() < unmarked.size()) {
+            return "the ranges of the fastest overlap" + (unknown.isEmpty() ? "" : " or are not known");
+        }
         Map<String, Long> open = unmarked.stream()
                 .flatMap(List::stream)
                 .filter(Summary::isOpen)
@@ -103,12 +108,16 @@ public final class Summary {
         String names = open.entrySet().stream()
                 .sorted(Map.Entry.comparingByValue())
                 .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
-                .collect(Collectors.joining(" and of "));
-        boolean isAlwaysOpen = unmarked.stream().allMatch(rows -> rows.stream().anyMatch(Summary::isOpen));
+                .collect(Collectors.joining(", of "));
         boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
-        return isAlwaysOpen
-                ? "no range is known" + (areAllOpen ? "" : " of " + names)
-                : "the ranges of the fastest overlap" + (open.isEmpty() ? "" : " or are not known");
+        return "no range is known" + (areAllOpen ? "" : " of " + names);
+    }
+
+    /** Returns whether the fastest of a size has a range, which overlaps with that of another algorithm. */
+    private static boolean overlapAtBest(List<Row> rows) {
+        Row best = rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+        return !isOpen(best)
+                && rows.stream().anyMatch(row -> us(row) != us(best) && !isOpen(row) && least(row) <= most(best));
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */

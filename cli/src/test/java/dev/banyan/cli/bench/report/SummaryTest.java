@@ -141,13 +141,19 @@ class SummaryTest {
                 predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
         assertThat(partly.table("predicted time (us)").getLast())
                 .isEqualTo("# no size has a certain winner: no range is known of nccl");
+        Summary slow = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                predicted(AlgorithmChoice.STAR, 1024, 500, null),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
+        assertThat(slow.table("predicted time (us)").getLast())
+                .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap");
         Summary small = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 256, 5, null),
                 predicted(AlgorithmChoice.AUTO, 1024, 10, null),
                 predicted(AlgorithmChoice.NCCL, 256, 25, null),
                 predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
         assertThat(small.table("predicted time (us)").getLast())
-                .isEqualTo("# no size has a certain winner: no range is known of nccl at some sizes and of auto");
+                .isEqualTo("# no size has a certain winner: no range is known of nccl at some sizes, of auto");
     }
 
     @Test

@@ -22,8 +22,9 @@ import java.util.stream.Stream;
  * all bytes, where the model knows one, or that of a call of one element if it is longer. Candidates are tried in the
  * order of their bounds; those whose bound is above the best time so far are skipped. A candidate is tried with one
  * chunk for each tree's slice and then with chunks of all powers of two from long to short. The search ends when two
- * lengths were much slower than the best, when four in a row were no better, or when a full pipeline could not reach
- * the best time so far. The candidate takes the longest chunks that are within 1% of its best.
+ * lengths were much slower than the best, when four in a row were neither better than it nor than the length before,
+ * or when a full pipeline could not reach the best time so far. The candidate takes the longest chunks that are within
+ * 1% of its best.
  *
  * <p>Where the {@linkplain CostModel#dependsOnChunks length of chunks does not matter}, it stays open.
  *
@@ -274,14 +275,16 @@ final class FastestChoice {
         int stages = trees(choice, request).stages();
         tried.add(timed(choice, request, evenly(slice, 1)));
         double best = tried.getFirst().us();
+        double before = best;
         int muchSlower = 0;
         int noBetter = 0;
         long longest = Long.highestOneBit(Math.max(1, (long) Math.ceil(slice) - 1));
         for (long length = longest; length >= LEAST_CHUNK_BYTES; length /= 2) {
             Timed next = timed(choice, request, length);
             tried.add(next);
-            noBetter = next.us() * LONGER_CHUNKS_FACTOR > best ? noBetter + 1 : 0;
+            noBetter = next.us() * LONGER_CHUNKS_FACTOR > Math.max(best, before) ? noBetter + 1 : 0;
             best = Math.min(best, next.us());
+            before = next.us();
             muchSlower = next.us() > MUCH_SLOWER_FACTOR * best ? muchSlower + 1 : 0;
             if (muchSlower == MOST_MUCH_SLOWER
                     || noBetter == MOST_NO_BETTER
@@ -318,7 +321,9 @@ final class FastestChoice {
         double chunks = slice(choice, request) / request.chunkBytes();
         return chunks <= 2 * few
                 ? simulate(choice, request)
-                : steady(choice, request, few).us(chunks);
+                : Math.max(
+                        steady(choice, request, few).us(chunks),
+                        trees(choice, request).leastUsPerByte() * request.bytes(ranks));
     }
 
     private int steadyChunks(Trees of) {

@@ -38,8 +38,8 @@ public record PredictedExecution(Execution execution, Optional<String> remark) {
         return new PredictedExecution(
                 Execution.CHUNKS,
                 runsKernels
-                        ? Optional.of("Here Banyan runs kernels unless BANYAN_CUDA_EXECUTOR=graph; how fast these store"
-                                + " through a CPU has not been measured, so that times are predicted for graphs")
+                        ? Optional.of("By default Banyan runs kernels here, but how fast they store through a CPU has"
+                                + " not been measured: the predicted times are those with BANYAN_CUDA_EXECUTOR=graph")
                         : Optional.empty());
     }
 
