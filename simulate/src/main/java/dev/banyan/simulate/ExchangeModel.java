@@ -21,9 +21,10 @@ import java.util.stream.IntStream;
  *   <li>All data moves at once in between: over each link at {@code exchange.linkFraction} of the rate of copies, over
  *       the memory of each device, and through the blocks of each rank at {@code program.blockGbs}. The slowest of
  *       these counts.
- *   <li>Where one NVSwitch that reduces joins all devices, and the profile has {@code exchange.multicastFraction}, each
- *       share crosses the link of each device once to be combined, and once to be copied, at that fraction of the rate
- *       of copies. Sums are taken to be of 16-bit or 32-bit floats, or of 32-bit integers, where elements are as long.
+ *   <li>Where one NVSwitch that reduces joins three to fifteen devices, and the profile has {@code
+ *       exchange.multicastFraction}, each share crosses the link of each device once to be combined, and once to be
+ *       copied, at that fraction of the rate of copies. Sums are taken to be of 16-bit or 32-bit floats, or of 32-bit
+ *       integers, where elements are as long.
  *   <li>The call ends {@code program.endUs} later.
  * </ul>
  */

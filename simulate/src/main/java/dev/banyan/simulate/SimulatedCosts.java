@@ -26,7 +26,7 @@ import java.util.stream.IntStream;
  */
 public final class SimulatedCosts implements CostModel {
     /** As many ranks' buffers are parameters of a kernel. */
-    private static final int MOST_RANKS_OF_PROGRAMS = 16;
+    public static final int MOST_RANKS_OF_PROGRAMS = 16;
 
     /** Greatest number of simulators of a kind that are kept; a sweep over all algorithms asks for fewer. */
     private static final int MOST_SIMULATORS = 64;

@@ -2,7 +2,7 @@ package dev.banyan.topology;
 
 import java.util.Map;
 
-/** The CPUs of the presets, with the bandwidth between two sockets of them, as NCCL counts it. */
+/** The CPUs of the presets, with the bandwidth between two sockets of them, as NCCL 2.31 counts it. */
 enum Cpu {
     /** Any Xeon before Ice Lake. */
     INTEL_XEON("", "", "", "", LinkSpeeds.SOCKET_GBS),

@@ -28,7 +28,10 @@ import java.util.stream.Collectors;
  */
 record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwitch, boolean verbose) {
     private static final Set<AlgorithmChoice> OF_THE_SWITCH =
-            Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR, AlgorithmChoice.AUTO);
+            Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR, AlgorithmChoice.ONE_SHOT, AlgorithmChoice.AUTO);
+
+    /** Begins the keys of constants of NCCL's model. */
+    private static final String OF_NCCL = "nccl.";
 
     private static final String GRAPHS = "predicted for CUDA graphs of copies and kernels, chunk by chunk";
 
@@ -38,8 +41,10 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
         List<String> lines = new ArrayList<>();
         if (programs == 0) {
-            lines.add("# " + GRAPHS + ", without a range");
-            lines.addAll(otherExecutor());
+            lines.add("# " + GRAPHS + ", without a range" + (verbose ? ", with these constants:" : ""));
+            lines.addAll(constants());
+            lines.addAll(
+                    otherExecutor(rows.stream().map(Row::algorithm).distinct().toList()));
             return lines;
         }
         lines.add("# executed by one kernel on each GPU"
@@ -50,8 +55,9 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         lines.addAll(exchanges(
                 rows.getFirst().call().collective(),
                 rows.stream().map(Row::algorithm).collect(Collectors.toSet())));
-        lines.add("# ranges of Banyan's times come from constants that nobody measured on such a machine"
-                + (verbose ? ":" : "; -v prints them"));
+        lines.add(
+                "# ranges of Banyan's times come from those constants that have a range; others are assumed without one"
+                        + (verbose ? ":" : "; -v prints all, with their sources"));
         lines.addAll(constants());
         return lines;
     }
@@ -68,14 +74,15 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         if (!ofKernels.isEmpty()) {
             lines.addAll(exchanges(Collective.ALL_REDUCE, ofKernels));
         }
-        if (algorithms.containsKey(false)) {
-            lines.addAll(otherExecutor());
+        List<AlgorithmConfig> ofGraphs = algorithms.getOrDefault(false, List.of());
+        if (!ofGraphs.isEmpty()) {
+            lines.addAll(otherExecutor(ofGraphs));
         }
         return lines;
     }
 
-    private List<String> otherExecutor() {
-        return PredictedExecution.of(chosen.machine(), costs.usual()).remark().stream()
+    private List<String> otherExecutor(List<AlgorithmConfig> algorithms) {
+        return PredictedExecution.of(chosen.machine(), algorithms, costs.usual()).remark().stream()
                 .map(remark -> "# " + remark)
                 .toList();
     }
@@ -88,7 +95,8 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         }
         if (kernels.takesSwitch()) {
             if (algorithms.stream().map(AlgorithmConfig::algorithm).anyMatch(OF_THE_SWITCH::contains)) {
-                lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies") + " for packing and star"
+                lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies")
+                        + " for packing, star and one-shot out of place"
                         + (isCompared() ? " (compare: packing in the switch)" : "")
                         + "; no GPU has run these kernels yet");
             }
@@ -109,15 +117,17 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 .isPresent();
     }
 
-    /** Returns the constants that have a range; none unless they are wanted. */
+    /** Returns the constants of Banyan's times; none unless they are wanted. */
     List<String> constants() {
         List<String> lines = new ArrayList<>();
         if (verbose) {
             costs.usual().profile().constants().forEach((constant, value) -> {
-                if (value.isRange()) {
-                    lines.add("#   " + constant.key() + " " + Numbers.plain(value.value()) + ", from "
-                            + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high()) + ": "
-                            + value.source());
+                if (!constant.key().startsWith(OF_NCCL)) {
+                    lines.add("#   " + constant.key() + " " + Numbers.plain(value.value())
+                            + (value.isRange()
+                                    ? ", from " + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high())
+                                    : "")
+                            + ": " + value.source());
                 }
             });
         }

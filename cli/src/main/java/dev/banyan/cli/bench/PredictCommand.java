@@ -66,7 +66,7 @@ public final class PredictCommand extends ReportCommand {
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "Also print the constants that have ranges, and their sources.")
+            description = "Also print the simulator's constants, with their ranges and sources.")
     private boolean verbose;
 
     @Override
@@ -102,7 +102,7 @@ public final class PredictCommand extends ReportCommand {
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
         require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
         String how = "predicted with " + Profiles.described(chosen.machine(), constants);
-        reporter.introduce(chosen, how, bench.platform(), constants.name(), BenchCommand.warnings(config));
+        reporter.introduce(chosen, how, bench.platform(algorithms), constants.name(), BenchCommand.warnings(config));
         if (workload != null) {
             bench.run(workload, algorithms);
         } else {

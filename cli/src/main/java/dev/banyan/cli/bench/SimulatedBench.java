@@ -120,10 +120,13 @@ final class SimulatedBench {
         reproducible = bench.reproducible;
     }
 
-    /** Returns what executes predicted calls. */
-    Platform platform() {
-        return Platform.simulated(
-                PredictedExecution.of(chosen.machine(), costs.usual()).execution());
+    /** Returns what executes most predicted calls by some algorithms. */
+    Platform platform(List<AlgorithmConfig> asked) {
+        List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);
+        return algorithms.isEmpty()
+                ? costs.usual().platform()
+                : Platform.simulated(PredictedExecution.of(chosen.machine(), algorithms, costs.usual())
+                        .execution());
     }
 
     /** Predicts a sweep: without the switch where it does not combine such elements, or the simulator knows no time. */
@@ -386,11 +389,8 @@ final class SimulatedBench {
         }
         reporter.lines(List.of(
                 "# no winner is certain: these times have no range and no computing in between, and rest on some"
-                        + " assumed constants"
-                        + (!kernels.containsKey(true) ? "" : verbose ? ":" : "; -v prints them")));
-        if (kernels.containsKey(true)) {
-            reporter.lines(notes().constants());
-        }
+                        + " assumed constants" + (verbose ? ":" : "; -v prints them")));
+        reporter.lines(notes().constants());
         if (reproducible) {
             reporter.lines(passes());
         }

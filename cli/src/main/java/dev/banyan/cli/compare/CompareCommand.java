@@ -112,7 +112,7 @@ public final class CompareCommand extends Subcommand {
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            PredictedExecution predicted = PredictedExecution.of(
+            PredictedExecution predicted = PredictedExecution.ofPacking(
                     chosen.machine(), new SimulatedCosts(chosen.machine(), Profiles.of(chosen.machine()), execution));
             new CompareTable(report, predicted, OtherGpus.remark(chosen.machine())).print(out(), format);
         });

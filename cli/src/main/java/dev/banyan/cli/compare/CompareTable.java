@@ -83,9 +83,9 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         }
         lines.add("algbw, ratio: by the links alone");
         lines.add("predicted: calls out of place by the simulator, with some assumed constants; below algbw, since"
-                + " copies and kernels reach only a part of a link's speed"
+            + " copies and kernels reach only a part of a link's speed and each block of a kernel moves only so much"
                 + (predicted.execution() == Execution.PROGRAMS
-                        ? "; banyan predict has ranges"
+                        ? "; banyan predict has ranges where they are known"
                         : "; for CUDA graphs, of which no range is known"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {

@@ -17,6 +17,7 @@ import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.internal.algorithm.Packings;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Planner;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.plan.TuningFile;
@@ -192,7 +193,8 @@ public final class TuneCommand extends ReportCommand {
                 ? null
                 : new IterationTimes(group, costs, workload, variants.of(AlgorithmChoice.scheduled()));
         List<String> remarks = new ArrayList<>();
-        PredictedExecution.of(group, costs).remark().ifPresent(remarks::add);
+        PredictedExecution executed = PredictedExecution.ofPacking(group, costs);
+        executed.remark().ifPresent(remarks::add);
         OtherGpus.remark(group).ifPresent(remarks::add);
         remarks.addAll(trials.remarks());
         report(
@@ -202,6 +204,7 @@ public final class TuneCommand extends ReportCommand {
                 costs.profile(),
                 new TuneReport(
                         Tuning.of(costs.platform(), group, Map.of(collective, tuner.rules())),
+                        Platform.simulated(executed.execution()),
                         group.size(),
                         collective,
                         "predicted with " + Profiles.described(group, costs.profile()),
@@ -226,6 +229,7 @@ public final class TuneCommand extends ReportCommand {
                 null,
                 new TuneReport(
                         Tuning.of(site.platform(), site.machine(), Map.of(collective, tuner.rules())),
+                        site.platform(),
                         site.ranks(),
                         collective,
                         site.devices(),
@@ -288,8 +292,7 @@ public final class TuneCommand extends ReportCommand {
         }
         remarkAside(null, chosen.warnings());
         print(
-                RunContext.of(
-                        chosen.machine(), report.tuning().platform(), constants == null ? null : constants.name()),
+                RunContext.of(chosen.machine(), report.executor(), constants == null ? null : constants.name()),
                 report.json(file.toString()),
                 () -> report.lines(file.toString(), chosen.remark()).forEach(out()::println));
     }

@@ -3,6 +3,7 @@ package dev.banyan.cli.tune;
 import dev.banyan.cli.output.TerminalText;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.Execution;
+import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.plan.SizeRules;
 import dev.banyan.schedule.plan.Tuning;
 import dev.banyan.schedule.type.Collective;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of tuning, for people, programs and the configuration.
  *
+ * @param executor what carried out the calls
  * @param devices their number
  * @param how what the times come from, in words
  * @param remarks on what the times are worth
@@ -31,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 record TuneReport(
         Tuning tuning,
+        Platform executor,
         int devices,
         Collective collective,
         String how,
@@ -40,7 +43,7 @@ record TuneReport(
         List<IterationTimes.Iteration> ways,
         IterationTimes.@Nullable Bound bound) {
     private boolean isByKernels() {
-        return !tuning.platform().backend().equals("host") && tuning.platform().execution() == Execution.PROGRAMS;
+        return !executor.backend().equals("host") && executor.execution() == Execution.PROGRAMS;
     }
 
     private SizeRules rules() {
@@ -54,7 +57,7 @@ record TuneReport(
      */
     List<String> lines(String file, @Nullable String origin) {
         List<String> lines = new ArrayList<>();
-        lines.add("# " + how + ", executor " + tuning.platform().execution().label()
+        lines.add("# " + how + ", executor " + executor.execution().label()
                 + (isByKernels() ? " (graphs where kernels cannot run)" : "")
                 + ": "
                 + TerminalText.of(tuning.machine()) + ", " + devices + " devices, " + collective.label());

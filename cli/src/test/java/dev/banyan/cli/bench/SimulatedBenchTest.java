@@ -96,7 +96,8 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a auto,ring")
                         .out())
                 .containsPattern("# auto takes, for each call alone, [a-z-]+ for [0-9]+ calls?")
-                .contains("# the switch adds up for packing and star (compare: packing in the switch); no GPU");
+                .contains("# the switch adds up for packing, star and one-shot out of place (compare: packing in the"
+                        + " switch); no");
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
                 .doesNotContain("# the switch", "# auto takes");
@@ -116,6 +117,12 @@ class SimulatedBenchTest {
                 .isEqualTo("kernel");
         assertThat(CommandRun.of(arguments + "pcie-4").json().get("executor").asText())
                 .isEqualTo("graph");
+        // The star goes between sockets.
+        assertThat(CommandRun.of("predict -b 1M -e 1M -a star --format json --machine p3.16xlarge")
+                        .json()
+                        .get("executor")
+                        .asText())
+                .isEqualTo("graph");
     }
 
     /** Two GPUs move more bytes through the switch than to each other, so that it adds only for three and more. */
@@ -124,7 +131,7 @@ class SimulatedBenchTest {
     void theSwitchAddsForThreeAndMore(String devices, boolean adds) throws Exception {
         String arguments = "predict -b 256M -e 256M -a packing,ring -m dgx-h100 --devices " + devices;
         CommandRun run = CommandRun.of(arguments);
-        assertThat(run.out().contains("# the switch adds up for packing and star;"))
+        assertThat(run.out().contains("# the switch adds up for packing, star and one-shot out of place;"))
                 .isEqualTo(adds);
         JsonNode rows = CommandRun.of(arguments + " --format json").rows();
         assertThat(rows.get(0).get("timeUs").asDouble())
@@ -226,7 +233,8 @@ class SimulatedBenchTest {
     @CsvSource({"allreduce, adds up", "broadcast, copies"})
     void workOfTheSwitchIsNamed(String collective, String work) {
         String line = "\n# the switch " + work
-                + " for packing and star (compare: packing in the switch); no GPU has run these kernels yet\n";
+                + " for packing, star and one-shot out of place (compare: packing in the switch); no GPU has run these"
+                + " kernels yet\n";
         String arguments = "predict -a packing -b 1M -e 1M --collective " + collective + " -m ";
         assertThat(CommandRun.of(arguments + "dgx-h100").out()).contains(line);
         assertThat(CommandRun.of(arguments + "dgx-a100").out()).doesNotContain("the switch");

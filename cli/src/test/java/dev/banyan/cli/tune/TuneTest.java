@@ -64,6 +64,17 @@ class TuneTest {
                 machine, Config.builder().load(Map.of(), Map.of(), folder), Platform.simulated(Execution.PROGRAMS));
     }
 
+    /** The section is for what will run there, and the times are of what could be predicted. */
+    @Test
+    void theExecutorOfPredictionsIsNamed() throws Exception {
+        Path file = folder.resolve("banyan-tuned.ini");
+        CommandRun run = CommandRun.of("tune --predict --machine pcie-4 -b 1M -e 1M --output " + file);
+        assertThat(run.out())
+                .startsWith("# predicted with profile pcie, executor graph: pcie-4")
+                .contains("# By default Banyan runs kernels here");
+        assertThat(Files.readString(file)).contains("executor = kernel");
+    }
+
     @Test
     void whatWasTunedIsTaken() throws Exception {
         Path file = folder.resolve("banyan-tuned.ini");

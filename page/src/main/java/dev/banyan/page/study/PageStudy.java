@@ -135,7 +135,7 @@ public final class PageStudy {
         int ofLargest = ALGORITHMS.indexOf(AlgorithmConfig.parse(largest).algorithm());
         SimulatedCosts costs = new SimulatedCosts(machine, profile, execution);
         String executors = executors(curves)
-                + PredictedExecution.of(machine, costs)
+                + PredictedExecution.ofPacking(machine, costs)
                         .remark()
                         .map(remark -> ". " + remark)
                         .orElse("");

@@ -57,6 +57,12 @@ class ExchangeFaultTest {
         failEachOfShared(3000, 2, SHARED_MEMORY, 0, 0);
     }
 
+    /** Two devices do without the switch. */
+    @Test
+    void everyFailingCallOfMemoryOfTwoGpusIsMet() {
+        failEachOfShared(3000, 2, SHARED_MEMORY, 0, 1);
+    }
+
     @Test
     @Tag("soak")
     void everyFailingCallOfSharedGpusIsMet() {

@@ -102,12 +102,13 @@ class JoinedGpusTest {
                 2,
                 SWITCH,
                 new Case("multicast", "0,1;2", "packing", 97),
-                new Case("0 cuMulticastCreate", "0;1", "packing", 1),
-                new Case("1 cuMulticastBindAddr", "0;1", "packing", 1),
-                // The third mapping, behind those of the memory of both.
-                new Case("1 cuMemMap", "0;1", "packing", 3));
+                new Case("0 cuMulticastCreate", "0,1;2", "packing", 1),
+                new Case("1 cuMulticastBindAddr", "0,1;2", "packing", 1),
+                // The fourth mapping, behind those of the memory of all ranks.
+                new Case("1 cuMemMap", "0,1;2", "packing", 4),
+                new Case("alone", "0;1", "packing", 1));
         for (TestProcess process : two) {
-            assertThat(ends(process)).hasSize(4).containsOnly("done");
+            assertThat(ends(process)).hasSize(5).containsOnly("done");
         }
     }
 
@@ -116,7 +117,7 @@ class JoinedGpusTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "0;1 | packing",
+                "0;1;2 | packing",
                 "0,1;2,3 | packing",
                 "0;1;2;3 | packing",
                 "0;1,2;3 | one-shot",
@@ -130,17 +131,17 @@ class JoinedGpusTest {
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({
-        "0 cuMemExportToShareableHandle, 2",
+        "0 cuMemExportToShareableHandle, 3",
         "0 cuMulticastAddDevice, 1",
-        "1 cuMemImportFromShareableHandle, 2",
+        "1 cuMemImportFromShareableHandle, 3",
         "1 cuMulticastAddDevice, 1",
         "1 cuMulticastBindAddr, 1",
-        "1 cuMemAddressReserve, 3",
-        "1 cuMemMap, 3",
-        "1 cuMemSetAccess, 3"
+        "1 cuMemAddressReserve, 4",
+        "1 cuMemMap, 4",
+        "1 cuMemSetAccess, 4"
     })
     void eachRefusalInOneProcessIsMet(String function, int number) throws Exception {
-        for (TestProcess process : start(2, SWITCH, new Case(function, "0;1", "packing", number))) {
+        for (TestProcess process : start(2, SWITCH, new Case(function, "0,1;2", "packing", number))) {
             assertThat(process.lastLine()).isEqualTo("done");
         }
     }
@@ -149,8 +150,8 @@ class JoinedGpusTest {
     @Test
     @Tag("soak")
     void withoutMulticastObjectsInAllProcessesThereAreNone() throws Exception {
-        Case apart = new Case("alone", "0;1", "packing", 1);
-        Case shared = new Case("alone", "0,0;1", "packing", 1);
+        Case apart = new Case("alone", "0,1;2", "packing", 1);
+        Case shared = new Case("alone", "0,0;1,2", "packing", 1);
         List<TestProcess> two = List.of(
                 start(0, 2, SWITCH, apart, shared),
                 start(1, 2, SWITCH.replace("multicast on", "multicast none"), apart, shared));

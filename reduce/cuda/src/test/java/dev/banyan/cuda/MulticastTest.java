@@ -23,8 +23,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Collectives that an emulated switch carries out for GPUs, by multicast addresses of their memory. */
 class MulticastTest {
-    /** Bytes of which two ranks take two blocks each. */
-    private static final long SEVERAL_BLOCKS = 20 << 10;
+    /** Bytes of which three ranks take two blocks each. */
+    private static final long SEVERAL_BLOCKS = 27 << 10;
 
     private static final List<DataType> TYPES_AROUND = List.of(DataType.U8, DataType.BF16, DataType.F32);
 

@@ -231,5 +231,9 @@ class AmdFormatsTest {
         assertThatThrownBy(() -> read(amdSmi("N/A").replaceFirst("SELF +XGMI ", "SELF         PCIE ")))
                 .isInstanceOf(InputException.class)
                 .hasMessageContaining("differs from that of the way back");
+        // The second row, in which the word stands, and not the first, which is right.
+        assertThatThrownBy(() -> read(amdSmi("N/A").replaceFirst("XGMI( +SELF)", "XGMY$1")))
+                .isInstanceOf(InputException.class)
+                .hasMessageContaining("link type \"XGMY\" of GPUs 1 and 0 is neither XGMI nor PCIE");
     }
 }

@@ -15,6 +15,7 @@ import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.nvidia.TopoTextWriter;
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import dev.banyan.topology.internal.text.GpuProduct;
 import dev.banyan.topology.option.MatrixUnit;
@@ -333,15 +334,15 @@ class TopoTextFormatTest {
 
     @ParameterizedTest
     @CsvSource({
-        "GenuineIntel, 6, 79, 6",
-        "GenuineIntel, 6, 106, 10",
-        "GenuineIntel, 6, 143, 22",
-        "GenuineIntel, 6, 207, 40",
-        "AuthenticAMD, 23, 49, 16",
-        "AuthenticAMD, 25, 17, 24",
-        "AuthenticAMD, 26, 2, 32",
+        "GenuineIntel, 6, 79, 6, 6",
+        "GenuineIntel, 6, 106, 10, 10",
+        "GenuineIntel, 6, 143, 22, 22",
+        "GenuineIntel, 6, 207, 40, 40",
+        "AuthenticAMD, 23, 49, 16, 16",
+        "AuthenticAMD, 25, 17, 24, 16",
+        "AuthenticAMD, 26, 2, 32, 16",
     })
-    void takesTheSpeedBetweenSocketsFromLscpu(String vendor, String family, String model, int gbs) {
+    void takesTheSpeedBetweenSocketsFromLscpu(String vendor, String family, String model, int gbs, int former) {
         String lscpu = "Architecture:             x86_64\nVendor ID:                " + vendor
                 + "\n  Model name:             Some CPU\n    CPU family:           " + family
                 + "\n    Model:                " + model + "\n  NUMA node0 CPU(s):     0-89\n";
@@ -353,6 +354,7 @@ class TopoTextFormatTest {
                     .filteredOn(link -> link.kind() == Link.Kind.SOCKET)
                     .isNotEmpty()
                     .allMatch(link -> link.gbsAToB() == gbs && link.gbsBToA() == gbs);
+            assertThat(CpuModel.formerSocketGbs(machine)).hasValue(former);
             assertThat(machine.warnings()).isEqualTo(before.warnings());
             assertThat(machine.hubs().getFirst().attributes())
                     .isEqualTo(Map.of("arch", "x86_64", "vendor", vendor, "familyid", family, "modelid", model));

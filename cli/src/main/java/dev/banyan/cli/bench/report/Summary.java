@@ -68,8 +68,7 @@ public final class Summary {
         List<String> lines = new ArrayList<>();
         List<List<Row>> unmarked = new ArrayList<>();
         for (List<Row> rows : bySize) {
-            Row best =
-                    rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+            Row best = best(rows);
             boolean wins = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row));
             String mark = wins ? "*" : " ";
             if (!wins) {
@@ -94,10 +93,9 @@ public final class Summary {
 
     /** Returns why the least of some sizes is not marked. */
     private static String openRanges(List<List<Row>> unmarked) {
-        List<List<Row>> unknown =
-                unmarked.stream().filter(rows -> !overlapAtBest(rows)).toList();
-        if (unknown.size() < unmarked.size()) {
-            return "the ranges of the fastest overlap" + (unknown.isEmpty() ? "" : " or are not known");
+        if (unmarked.stream().anyMatch(Summary::overlapAtBest)) {
+            boolean isOpenToo = unmarked.stream().anyMatch(rows -> !overlapAtBest(rows) || hasOpenRival(rows));
+            return "the ranges of the fastest overlap" + (isOpenToo ? " or are not known" : "");
         }
         Map<String, Long> open = unmarked.stream()
                 .flatMap(List::stream)
@@ -115,9 +113,19 @@ public final class Summary {
 
     /** Returns whether the fastest of a size has a range, which overlaps with that of another algorithm. */
     private static boolean overlapAtBest(List<Row> rows) {
-        Row best = rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
+        Row best = best(rows);
         return !isOpen(best)
                 && rows.stream().anyMatch(row -> us(row) != us(best) && !isOpen(row) && least(row) <= most(best));
+    }
+
+    /** Returns whether a time without a range is within that of the fastest. */
+    private static boolean hasOpenRival(List<Row> rows) {
+        Row best = best(rows);
+        return rows.stream().anyMatch(row -> isOpen(row) && us(row) <= most(best));
+    }
+
+    private static Row best(List<Row> rows) {
+        return rows.stream().min(Comparator.comparingDouble(Summary::us)).orElseThrow();
     }
 
     /** Returns the heading of the columns: the algorithms, and the generators of their trees below. */

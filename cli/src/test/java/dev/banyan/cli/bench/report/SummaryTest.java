@@ -147,6 +147,12 @@ class SummaryTest {
                 predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
         assertThat(slow.table("predicted time (us)").getLast())
                 .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap");
+        Summary near = new Summary(List.of(
+                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                predicted(AlgorithmChoice.STAR, 1024, 20, null),
+                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
+        assertThat(near.table("predicted time (us)").getLast())
+                .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap or are not known");
         Summary small = new Summary(List.of(
                 predicted(AlgorithmChoice.AUTO, 256, 5, null),
                 predicted(AlgorithmChoice.AUTO, 1024, 10, null),

@@ -39,7 +39,7 @@ public interface CostModel {
 
     /**
      * Returns a lower bound of the time per byte of any schedule over certain trees, so that trees that cannot be the
-     * fastest need not be tried.
+     * fastest need not be tried and no time that is extrapolated from shorter calls is below it.
      *
      * @param cost the trees and how they load the links
      * @param sample a long schedule over them

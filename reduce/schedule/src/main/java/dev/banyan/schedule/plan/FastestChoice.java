@@ -22,15 +22,15 @@ import java.util.stream.Stream;
  * all bytes, where the model knows one, or that of a call of one element if it is longer. Candidates are tried in the
  * order of their bounds; those whose bound is above the best time so far are skipped. A candidate is tried with one
  * chunk for each tree's slice and then with chunks of all powers of two from long to short. The search ends when two
- * lengths were much slower than the best, when four in a row were neither better than it nor than the length before,
- * or when a full pipeline could not reach the best time so far. The candidate takes the longest chunks that are within
- * 1% of its best.
+ * lengths were much slower than the best, when four in a row were no better than the length before each, or when a full
+ * pipeline could not reach the best time so far. The candidate takes the longest chunks that are within 1% of its best.
  *
  * <p>Where the {@linkplain CostModel#dependsOnChunks length of chunks does not matter}, it stays open.
  *
  * <p>If there are many chunks, the time is extrapolated from two shorter calls with chunks of the same length, since
  * each further chunk takes the same time when the pipelines are full. Such a pair serves calls of all sizes. Where
- * copies share links, times become steady late: longer calls confirm the length that is taken.
+ * copies share links, times become steady late: longer calls confirm the length that is taken. No such time is below
+ * the bound of the candidate.
  *
  * <p>The result does not depend on earlier calls. Not safe for use from several threads at once.
  */
@@ -43,7 +43,7 @@ final class FastestChoice {
     private static final double MUCH_SLOWER_FACTOR = 1.12;
     /** The search ends after this many lengths in a row that are much slower. */
     private static final int MOST_MUCH_SLOWER = 2;
-    /** The search ends after this many lengths in a row that are no better; on shared links some are better again. */
+    /** The search ends after this many lengths in a row that are no better than the one before. */
     private static final int MOST_NO_BETTER = 4;
     /** A candidate is dropped if its steady-state time exceeds the best time by this factor. */
     private static final double DROP_FACTOR = 1.05;
@@ -282,7 +282,7 @@ final class FastestChoice {
         for (long length = longest; length >= LEAST_CHUNK_BYTES; length /= 2) {
             Timed next = timed(choice, request, length);
             tried.add(next);
-            noBetter = next.us() * LONGER_CHUNKS_FACTOR > Math.max(best, before) ? noBetter + 1 : 0;
+            noBetter = next.us() * LONGER_CHUNKS_FACTOR > before ? noBetter + 1 : 0;
             best = Math.min(best, next.us());
             before = next.us();
             muchSlower = next.us() > MUCH_SLOWER_FACTOR * best ? muchSlower + 1 : 0;

@@ -17,6 +17,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -231,28 +234,58 @@ class PlannerTest {
                 .isEqualTo(AlgorithmChoice.PACKING);
     }
 
-    @Test
-    void whatIsRememberedOfManySizesIsBounded() {
-        CostModel model = new CostModel() {
+    /** Returns a model that knows the number of chunks alone. */
+    private static CostModel model(IntToDoubleFunction usOfChunks, double leastUsPerByte) {
+        return new CostModel() {
             @Override
             public double predictedUs(Schedule schedule, List<LogicalLink> links) {
-                return 1 + schedule.chunks().size();
+                return usOfChunks.applyAsDouble(schedule.chunks().size());
             }
 
             @Override
             public double leastUsPerByte(ForestCost cost, Schedule sample) {
-                return 0;
+                return leastUsPerByte;
             }
         };
+    }
+
+    private static FastestChoice fastest(CostModel model) {
         Algorithms algorithms = new Algorithms(P3, Config.defaults());
-        FastestChoice fastest = new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size());
+        return new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size());
+    }
+
+    /** After a bad length, times fall with each further one, and at last below the first. */
+    @Test
+    void shorterChunksAreTriedAsLongAsTheyGain() {
+        NavigableMap<Integer, Double> us =
+                new TreeMap<>(Map.of(1, 100.0, 2, 125.0, 4, 107.0, 8, 103.0, 16, 100.5, 32, 98.0, 64, 95.0, 128, 96.0));
+        CostModel model = model(chunks -> us.floorEntry(chunks).getValue(), 0);
+        AlgorithmConfig tree = AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE);
+        assertThat(fastest(model)
+                        .cut(tree, request(Collective.ALL_REDUCE, 1 << 24))
+                        .chunkBytes())
+                .isBetween(1L << 20, (1L << 20) + 64);
+    }
+
+    @Test
+    void noExtrapolatedTimeIsBelowTheBound() {
+        CollectiveRequest request = request(Collective.ALL_REDUCE, 1 << 24);
+        AlgorithmConfig tree = AlgorithmConfig.of(AlgorithmChoice.SINGLE_TREE).withChunkBytes(4096);
+        assertThat(fastest(model(_ -> 5, 0)).us(tree, request)).isEqualTo(5);
+        assertThat(fastest(model(_ -> 5, 1e-6)).us(tree, request)).isEqualTo(1e-6 * (1 << 26));
+    }
+
+    @Test
+    void whatIsRememberedOfManySizesIsBounded() {
+        CostModel model = model(chunks -> 1 + chunks, 0);
+        FastestChoice fastest = fastest(model);
         for (int size = 1; size <= 1_500; size++) {
             fastest.of(List.of(AlgorithmChoice.values()).subList(1, 4), request(Collective.ALL_REDUCE, 1000L * size));
         }
         assertThat(fastest.keptTimes()).isEqualTo(FastestChoice.KEPT_TIMES);
         assertThat(fastest.of(List.of(AlgorithmChoice.SINGLE_TREE), request(Collective.ALL_REDUCE, 1000)))
-                .isEqualTo(new FastestChoice(model, algorithms, new Prices(P3, algorithms::get), P3.size())
-                        .of(List.of(AlgorithmChoice.SINGLE_TREE), request(Collective.ALL_REDUCE, 1000)));
+                .isEqualTo(
+                        fastest(model).of(List.of(AlgorithmChoice.SINGLE_TREE), request(Collective.ALL_REDUCE, 1000)));
     }
 
     @Test

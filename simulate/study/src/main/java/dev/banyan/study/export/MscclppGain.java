@@ -7,6 +7,7 @@ import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.LinkNames;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 
@@ -35,13 +36,14 @@ public final class MscclppGain {
             return UNKNOWN;
         }
         Machine machine = chosen.machine();
+        String library = LinkNames.isOfAmd(machine) ? "RCCL" : "NCCL";
         double rings;
         try {
             rings = new SimulatedNccl(machine, Profiles.of(machine)).linkRateGbs();
         } catch (IllegalArgumentException e) {
-            return "NCCL is not compared: " + e.getMessage() + "; " + UNKNOWN;
+            return library + " is not compared: " + e.getMessage() + "; " + UNKNOWN;
         }
-        return "NCCL's best rings carry " + Numbers.gbs(rings) + " by the links: "
+        return library + "'s best rings carry " + Numbers.gbs(rings) + " by the links: "
                 + (gbs > LEAST_GAIN * rings
                         ? Numbers.format("a long call may gain up to %.1f times over them", gbs / rings)
                         : "expect no gain for long calls")

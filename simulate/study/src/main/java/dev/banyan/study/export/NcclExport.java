@@ -50,7 +50,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return channels.anyOrderIsAsGood()
                 ? "every ring is as good as any other here, since all devices have the same links to the same switches"
                         + " or CPU; NCCL's own search finds as much"
-                        + (channels.network().switchesReduce() ? ", and NCCL can sum in the switches" : "")
+                        + (channels.network().switchesReduce() && machine.size() > 2
+                                ? ", and NCCL can sum in the switches"
+                                : "")
                 : null;
     }
 

@@ -76,7 +76,7 @@ public final class LinkRemarks {
                     return transfer == 0
                             ? Optional.empty()
                             : Optional.of("xGMI is counted raw (" + Numbers.plain(link.gbsAToB() / link.lanes())
-                                    + " GB/s one way for 1 link); RCCL plans with " + Numbers.plain(transfer)
+                                    + " GB/s one way for 1 link); RCCL's search counts " + Numbers.plain(transfer)
                                     + " GB/s of it, for protocol and error correction");
                 });
     }

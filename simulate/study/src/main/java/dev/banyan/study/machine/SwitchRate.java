@@ -28,8 +28,8 @@ public record SwitchRate(BigFraction gbs, Limit limit) {
     private static final long ELEMENTS = 1 << 20;
 
     /**
-     * Returns the rate of an allreduce; empty unless one switch that reduces joins all devices, which have peer
-     * access, and carries more so.
+     * Returns the rate of an allreduce; empty unless one switch that reduces joins three to fifteen devices, which
+     * have peer access, and carries more so.
      *
      * @param network of the devices
      * @param forwarding the bound of an allreduce with switches that only forward

@@ -6,17 +6,19 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.SimulatedCosts;
+import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * The executor for which the simulator predicts packed trees on a machine.
+ * The executor for which the simulator predicts calls on a machine.
  *
  * @param execution by programs or by chunks
  * @param remark says that GPUs would not run what is predicted, in one sentence; empty where they would
@@ -27,20 +29,40 @@ public record PredictedExecution(Execution execution, Optional<String> remark) {
 
     private static final long BYTES = 1 << 20;
 
-    /** @param costs the simulator of the machine */
-    public static PredictedExecution of(Machine machine, SimulatedCosts costs) {
-        PlannedSchedule planned = Predictions.of(machine, AlgorithmConfig.of(AlgorithmChoice.PACKING), costs)
-                .plan(Predictions.request(Collective.ALL_REDUCE, -1, machine.size(), BYTES, false));
-        if (costs.program(planned.schedule(), planned.links()).isPresent()) {
+    /** Returns that of packed trees. */
+    public static PredictedExecution ofPacking(Machine machine, SimulatedCosts costs) {
+        return of(machine, List.of(AlgorithmConfig.of(AlgorithmChoice.PACKING)), costs);
+    }
+
+    /**
+     * Returns that of allreduces by most of some algorithms.
+     *
+     * @param algorithms at least one, none of them NCCL
+     * @param costs the simulator of the machine
+     */
+    public static PredictedExecution of(Machine machine, List<AlgorithmConfig> algorithms, SimulatedCosts costs) {
+        long programs = algorithms.stream()
+                .filter(algorithm -> isProgram(machine, algorithm, costs))
+                .count();
+        if (2 * programs >= algorithms.size()) {
             return new PredictedExecution(Execution.PROGRAMS, Optional.empty());
         }
-        boolean runsKernels = costs.platform().execution() == Execution.PROGRAMS && hasPeersAcrossCpus(machine);
+        boolean runsKernels = costs.platform().execution() == Execution.PROGRAMS
+                && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
+                && OtherGpus.remark(machine).isEmpty()
+                && hasPeersAcrossCpus(machine);
         return new PredictedExecution(
                 Execution.CHUNKS,
                 runsKernels
                         ? Optional.of("By default Banyan runs kernels here, but how fast they store through a CPU has"
                                 + " not been measured: the predicted times are those with BANYAN_CUDA_EXECUTOR=graph")
                         : Optional.empty());
+    }
+
+    private static boolean isProgram(Machine machine, AlgorithmConfig algorithm, SimulatedCosts costs) {
+        PlannedSchedule planned = Predictions.of(machine, algorithm, costs)
+                .plan(Predictions.request(Collective.ALL_REDUCE, -1, machine.size(), BYTES, false));
+        return costs.program(planned.schedule(), planned.links()).isPresent();
     }
 
     /** Returns whether all devices have peer access, and some two a CPU between them. */

@@ -170,8 +170,9 @@ final class AmdMachine {
         for (int a = 0; a < types.size(); a++) {
             for (int b = 0; b < types.size(); b++) {
                 String type = types.cell(a, b);
-                boolean known = a == b || type.equals("XGMI") || type.equals("PCIE");
-                if (!known || !types.cell(b, a).equals(type)) {
+                boolean known = a == b || isKnown(a, b);
+                // An unknown type of the way back is refused there.
+                if (!known || (isKnown(b, a) && !types.cell(b, a).equals(type))) {
                     throw new InputException(
                             source,
                             types.line() + 2 + a,
@@ -182,6 +183,10 @@ final class AmdMachine {
                 }
             }
         }
+    }
+
+    private boolean isKnown(int a, int b) {
+        return isXgmi(a, b) || types.cell(a, b).equals("PCIE");
     }
 
     private boolean isXgmi(int a, int b) {

@@ -108,7 +108,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
         return sockets == 1 ? Integer.MAX_VALUE : sockets > 0 && numaNodes % sockets == 0 ? numaNodes / sockets : 0;
     }
 
-    /** Returns the least that NCCL counts between the sockets of a machine; empty where a CPU is not known. */
+    /** Returns the least that NCCL 2.31 counts between the sockets of a machine; empty where a CPU is not known. */
     public static OptionalDouble socketGbs(Machine machine) {
         return least(machine.hubs().stream()
                 .filter(hub -> hub.kind() == Hub.Kind.CPU_SOCKET)
@@ -116,7 +116,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
                 .toList());
     }
 
-    /** Returns the least that NCCL counts between sockets of some CPUs; empty where one is not known. */
+    /** Returns the least that NCCL 2.31 counts between sockets of some CPUs; empty where one is not known. */
     public static OptionalDouble least(List<CpuModel> cpus) {
         List<OptionalDouble> each = cpus.stream().map(CpuModel::socketGbs).toList();
         return each.stream().allMatch(OptionalDouble::isPresent)
@@ -124,12 +124,13 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
                 : OptionalDouble.empty();
     }
 
-    /** Returns the least that NCCL before 2.31 counted between the sockets of a machine; empty where not known. */
+    /** Returns what NCCL before 2.31 counted between the sockets of a machine; empty where it is not known. */
     public static OptionalDouble formerSocketGbs(Machine machine) {
         OptionalDouble gbs = socketGbs(machine);
         boolean isOfAmd = machine.hubs().stream()
-                .anyMatch(hub -> AMD.equals(hub.attributes().get("vendor")));
-        return gbs.isPresent() && isOfAmd ? OptionalDouble.of(Math.min(gbs.getAsDouble(), FORMER_AMD_GBS)) : gbs;
+                .filter(hub -> hub.kind() == Hub.Kind.CPU_SOCKET)
+                .allMatch(hub -> AMD.equals(hub.attributes().get("vendor")));
+        return gbs.isPresent() && isOfAmd ? OptionalDouble.of(FORMER_AMD_GBS) : gbs;
     }
 
     /** Returns GB/s one way between two sockets of such CPUs, as topo.cc of NCCL 2.31 counts it; empty if not known. */

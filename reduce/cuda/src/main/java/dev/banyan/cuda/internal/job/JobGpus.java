@@ -4,6 +4,7 @@ import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.internal.memory.Ranks;
 import dev.banyan.reduce.internal.processes.Exchange;
 import dev.banyan.reduce.internal.processes.Job;
+import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.topology.Machine;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -96,9 +97,11 @@ public final class JobGpus {
         return CudaDevices.counted(models.values().stream());
     }
 
-    /** Returns whether all GPUs can have multicast addresses, none of which has two ranks. */
+    /** Returns whether a switch adds up for all GPUs, none of which has two ranks. */
     boolean multicasts() {
-        return multicasts && busIds.stream().distinct().count() == busIds.size();
+        return multicasts
+                && DirectExchange.takesSwitch(busIds.size())
+                && busIds.stream().distinct().count() == busIds.size();
     }
 
     /** Returns the place of each rank, see {@link Ranks}. */

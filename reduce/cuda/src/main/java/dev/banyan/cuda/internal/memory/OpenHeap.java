@@ -4,6 +4,7 @@ import dev.banyan.cuda.internal.driver.CudaDevice;
 import dev.banyan.cuda.internal.driver.MappedMemory;
 import dev.banyan.cuda.internal.driver.MulticastMemory;
 import dev.banyan.cuda.type.CudaException;
+import dev.banyan.schedule.internal.program.DirectExchange;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -60,7 +61,7 @@ final class OpenHeap {
     /** @param ranks the device of each rank */
     OpenHeap(List<CudaDevice> ranks) {
         devices = ranks.stream().distinct().toList();
-        multicasts = MulticastMemory.isSupported(devices);
+        multicasts = DirectExchange.takesSwitch(devices.size()) && MulticastMemory.isSupported(devices);
         if (multicasts && devices.size() < ranks.size()) {
             LOG.info("ranks share GPUs, so that kernels add up instead of the switch, which takes each GPU once");
             multicasts = false;

@@ -84,7 +84,10 @@ public final class ExchangePlanner {
         this.joint = joint;
         tables = new DeviceTables(lanes);
         devices = List.copyOf(lanes.keySet());
-        multicasts = joint == null && ranks.mostRanksOfADevice() == 1 && MulticastMemory.isSupported(devices);
+        multicasts = joint == null
+                && ranks.mostRanksOfADevice() == 1
+                && DirectExchange.takesSwitch(devices.size())
+                && MulticastMemory.isSupported(devices);
     }
 
     /** Returns plans of a schedule, of which the first takes least time; none where a program takes less. */
@@ -99,8 +102,7 @@ public final class ExchangePlanner {
         }
         ReduceOp combining = op == ReduceOp.AVG ? ReduceOp.SUM : op;
         Element element = Element.of(type);
-        boolean hasSwitch =
-                DirectExchange.takesSwitch(ranks.size()) && (joint == null ? multicasts : joint.multicasts());
+        boolean hasSwitch = joint == null ? multicasts : joint.multicasts();
         ExchangeWork work = new ExchangeWork(
                 exchange,
                 mean ? ranks.size() : 1,
