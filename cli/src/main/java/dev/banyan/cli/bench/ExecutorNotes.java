@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
  */
 record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwitch, boolean verbose) {
     private static final Set<AlgorithmChoice> OF_THE_SWITCH =
-            Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR, AlgorithmChoice.ONE_SHOT, AlgorithmChoice.AUTO);
+            Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR, AlgorithmChoice.AUTO);
 
     /** Begins the keys of constants of NCCL's model. */
     private static final String OF_NCCL = "nccl.";
@@ -96,7 +96,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         if (kernels.takesSwitch()) {
             if (algorithms.stream().map(AlgorithmConfig::algorithm).anyMatch(OF_THE_SWITCH::contains)) {
                 lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies")
-                        + " for packing, star and one-shot out of place"
+                        + " for packing and star"
                         + (isCompared() ? " (compare: packing in the switch)" : "")
                         + "; no GPU has run these kernels yet");
             }

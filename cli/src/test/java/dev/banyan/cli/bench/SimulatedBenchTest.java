@@ -42,14 +42,16 @@ class SimulatedBenchTest {
     void protocolsThatNoSweepShowsApartAreNamedTogether() {
         assertThat(CommandRun.of("predict -a nccl -b 1K -e 64M -f 65536 -m dgx-b200")
                         .out())
-                .contains("\n# at these sizes nccl takes LL or LL128 from 1 KiB, NVLS from 64 MiB\n");
+                .contains("\n# at these sizes the model of nccl takes LL or LL128 from 1 KiB, NVLS from 64 MiB\n");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M -m mi300x8").out())
                 .contains(
                         "\n# nccl: simulated rings and protocols of RCCL by the model of NCCL,",
                         "\n# Python can use exported files (banyan export)\n")
                 .doesNotContain("nccl takes");
         assertThat(CommandRun.of("predict -a nccl -b 64M -e 64M -m p3.8xlarge").out())
-                .contains("\n# nccl takes Simple\n", "# Banyan's kernels and graphs serve programs on the JVM");
+                .contains(
+                        "\n# the model of nccl takes Simple\n",
+                        "# Banyan's kernels and graphs serve programs on the JVM");
     }
 
     @Test
@@ -96,8 +98,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a auto,ring")
                         .out())
                 .containsPattern("# auto takes, for each call alone, [a-z-]+ for [0-9]+ calls?")
-                .contains("# the switch adds up for packing, star and one-shot out of place (compare: packing in the"
-                        + " switch); no");
+                .contains("# the switch adds up for packing and star (compare: packing in the" + " switch); no");
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
                 .doesNotContain("# the switch", "# auto takes");
@@ -131,7 +132,7 @@ class SimulatedBenchTest {
     void theSwitchAddsForThreeAndMore(String devices, boolean adds) throws Exception {
         String arguments = "predict -b 256M -e 256M -a packing,ring -m dgx-h100 --devices " + devices;
         CommandRun run = CommandRun.of(arguments);
-        assertThat(run.out().contains("# the switch adds up for packing, star and one-shot out of place;"))
+        assertThat(run.out().contains("# the switch adds up for packing and star;"))
                 .isEqualTo(adds);
         JsonNode rows = CommandRun.of(arguments + " --format json").rows();
         assertThat(rows.get(0).get("timeUs").asDouble())
@@ -233,7 +234,7 @@ class SimulatedBenchTest {
     @CsvSource({"allreduce, adds up", "broadcast, copies"})
     void workOfTheSwitchIsNamed(String collective, String work) {
         String line = "\n# the switch " + work
-                + " for packing, star and one-shot out of place (compare: packing in the switch); no GPU has run these"
+                + " for packing and star (compare: packing in the switch); no GPU has run these"
                 + " kernels yet\n";
         String arguments = "predict -a packing -b 1M -e 1M --collective " + collective + " -m ";
         assertThat(CommandRun.of(arguments + "dgx-h100").out()).contains(line);

@@ -120,7 +120,7 @@ class JoinedGpusTest {
                 "0;1;2 | packing",
                 "0,1;2,3 | packing",
                 "0;1;2;3 | packing",
-                "0;1,2;3 | one-shot",
+                "0;1,2;3 | packing",
                 "0,1;2,3 | star",
                 "0;1;2;3 | star"
             })

@@ -235,7 +235,8 @@ public final class Summary {
         }
         return choices.isEmpty()
                 ? List.of()
-                : List.of("# " + (bySize.size() == 1 ? "" : "at these sizes ") + of.label() + " takes "
+                : List.of("# " + (bySize.size() == 1 ? "" : "at these sizes ")
+                        + (of == AlgorithmChoice.NCCL ? "the model of " : "") + of.label() + " takes "
                         + String.join(", ", choices));
     }
 

@@ -187,7 +187,7 @@ class SummaryTest {
                         .choices())
                 .containsExactly(
                         "# at these sizes auto takes star from 1 KiB",
-                        "# at these sizes nccl takes LL from 1 KiB, NVLS from 4 KiB");
+                        "# at these sizes the model of nccl takes LL from 1 KiB, NVLS from 4 KiB");
     }
 
     @Test

@@ -141,9 +141,16 @@ public record DirectExchange(Schedule schedule, List<Share> shares) {
         return schedule.ranks() > 1 && bytes(schedule) > sizes.lowLatencyBytes();
     }
 
-    /** Returns whether a share combines what is in the same place of all ranks, as a switch may do for it. */
+    /**
+     * Returns whether a share alone combines what is in the same place of all ranks, as a switch may do for it. For
+     * several ranks that combine the same, a switch would load more than these do, and could give them other bits.
+     */
     public boolean loadsFromAll(Share share) {
-        return share.sources().size() > 1 && isOnAll(share.sources());
+        return share.sources().size() > 1
+                && isOnAll(share.sources())
+                && shares.stream()
+                        .noneMatch(other -> other.rank() != share.rank()
+                                && other.sources().contains(share.sources().getFirst()));
     }
 
     /** Returns whether a share has its result in the same place of all ranks, to which a switch may copy it. */

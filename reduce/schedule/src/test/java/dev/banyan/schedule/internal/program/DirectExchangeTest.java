@@ -64,6 +64,7 @@ class DirectExchangeTest {
             assertThat(share.bytes()).isEqualTo(512 << 10);
             assertThat(ranks(share)).hasSize(8);
             assertThat(share.sources().getFirst().rank()).isEqualTo(share.rank());
+            assertThat(exchange.loadsFromAll(share)).isTrue();
         });
     }
 
@@ -78,7 +79,13 @@ class DirectExchangeTest {
                 .orElseThrow()
                 .subset(IntStream.range(0, n).toArray());
         OneShotAlgorithm oneShot = new OneShotAlgorithm(LinkMatrix.of(machine));
-        assertThat(DirectExchange.of(oneShot.schedule(request(false)))).isPresent();
+        DirectExchange exchange =
+                DirectExchange.of(oneShot.schedule(request(false))).orElseThrow();
+        // All ranks combine all, which a switch would do more slowly.
+        assertThat(exchange.shares())
+                .hasSize(n)
+                .noneMatch(exchange::loadsFromAll)
+                .allMatch(share -> share.sources().size() == n);
         assertThat(DirectExchange.of(oneShot.schedule(request(true)))).isEmpty();
     }
 
