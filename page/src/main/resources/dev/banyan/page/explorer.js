@@ -223,6 +223,7 @@ function boundText(set) {
       ),
     ];
   }
+  const ofAll = set === whole ? "" : "Of all GPUs: ";
   return [
     ...(model.inSwitch && set.devices.length === machine.devices
       ? [
@@ -254,9 +255,9 @@ function boundText(set) {
         )
       : "",
     machine.assumed
-      ? html("p", { class: "note", id: "assumed" }, `${sentence(machine.assumed)}.`)
+      ? html("p", { class: "note", id: "assumed" }, `${ofAll}${sentence(machine.assumed)}.`)
       : "",
-    ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${remark}.`)),
+    ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${ofAll}${remark}.`)),
     html(
       "label",
       {},
@@ -401,12 +402,14 @@ function panel() {
               "longer. No GPU has run these kernels yet.",
           ),
         ]
-      : model.inSwitch?.rate && set?.beyond && set !== whole
+      : set && set !== whole && whole.beyond
         ? [
             html(
               "p",
-              { class: "note", id: "subset-in-switch" },
-              "The page has packing in the switch for all GPUs alone. For these: ",
+              { class: "note", id: "subset" },
+              "The page has bounds over all links" +
+                (model.inSwitch?.rate ? " and packing in the switch" : "") +
+                " for all GPUs alone. For these: ",
               html("code", {}, commandOf("compare", set.devices.map((device) => model.devices[device] ?? device))),
             ),
           ]

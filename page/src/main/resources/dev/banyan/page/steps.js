@@ -114,7 +114,7 @@ function show() {
     "auto chooses for each call alone. " +
     "Kernels of calls in flight run one after another; graphs of copies share the links." +
     (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +
-    ` Other models: ${commandOf("predict --workload gpt-2-xl --bucket 25M", model.devices)}`;
+    ` Other models: ${commandOf("predict -a auto,nccl --workload gpt-2-xl --bucket 25M", model.devices)}`;
   bars(step);
   curve(step);
 }

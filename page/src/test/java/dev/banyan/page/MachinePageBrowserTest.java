@@ -76,8 +76,14 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#group-text")).isEqualTo("7 of 8: 0, 1, 2, 4, 5, 6, 7");
         SetModel left = set(0, 1, 2, 4, 5, 6, 7);
         assertThat(browser.text("#why")).containsIgnoringCase(left.why());
+        assertThat(browser.text("#subset"))
+                .isEqualTo("The page has bounds over all links for all GPUs alone. For these: banyan compare --machine"
+                        + " p3.16xlarge --devices 0,1,2,4,5,6,7");
+        assertThat(browser.text("#panel .remark")).startsWith("Of all GPUs: PCIe");
         browser.click("#all-gpus");
         assertThat(browser.text("#group-text")).isEqualTo("all 8");
+        assertThat(browser.all("#subset")).isEmpty();
+        assertThat(browser.text("#panel .remark")).startsWith("PCIe");
     }
 
     @Test

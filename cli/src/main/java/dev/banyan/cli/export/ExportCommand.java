@@ -223,7 +223,8 @@ public final class ExportCommand extends Subcommand {
                                         : "; banyan_plans.py takes the second plan, that of the highest rate by the"
                                                 + " links, from "
                                                 + new ByteSize(set.leastBytes().getLast()).label() + " on")
-                        + "; the library's own algorithms carry calls that no plan fits; call"
+                        + "; " + (NcclLimits.rcclRunsOn(chosen.whole()) ? "RCCL" : "NCCL")
+                        + " carries calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group, and start as that file says"));
         out().println("# " + MscclppGain.sentence(chosen, carried, set.rateGbs()));
     }
