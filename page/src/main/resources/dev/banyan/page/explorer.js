@@ -206,6 +206,10 @@ function noneExceeds(counted) {
   return counted ? `Over ${counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds ` : "No schedule exceeds ";
 }
 
+function compareCommand(devices) {
+  return html("code", {}, commandOf("compare", devices.map((device) => model.devices[device] ?? device)));
+}
+
 function boundText(set) {
   if (!set) {
     const devices = chosenDevices();
@@ -219,7 +223,7 @@ function boundText(set) {
               "For this one: ",
         devices.length < 2
           ? ""
-          : html("code", {}, commandOf("compare", devices.map((device) => model.devices[device] ?? device))),
+          : compareCommand(devices),
       ),
     ];
   }
@@ -402,18 +406,19 @@ function panel() {
               "longer. No GPU has run these kernels yet.",
           ),
         ]
-      : set && set !== whole && whole.beyond
-        ? [
-            html(
-              "p",
-              { class: "note", id: "subset" },
-              "The page has bounds over all links" +
-                (model.inSwitch?.rate ? " and packing in the switch" : "") +
-                " for all GPUs alone. For these: ",
-              html("code", {}, commandOf("compare", set.devices.map((device) => model.devices[device] ?? device))),
-            ),
-          ]
-        : []),
+      : []),
+    ...(set && set !== whole && whole.beyond
+      ? [
+          html(
+            "p",
+            { class: "note", id: "subset" },
+            "The page has bounds over all links" +
+              (model.inSwitch?.rate ? " and packing in the switch" : "") +
+              " for all GPUs alone. For these: ",
+            compareCommand(set.devices),
+          ),
+        ]
+      : []),
     html("h3", {}, "Picture"),
     ...treeControls(set, way),
   );

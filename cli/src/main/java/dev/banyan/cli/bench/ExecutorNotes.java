@@ -43,8 +43,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         if (programs == 0) {
             lines.add("# " + GRAPHS + ", without a range" + (verbose ? ", with these constants:" : ""));
             lines.addAll(constants());
-            lines.addAll(
-                    otherExecutor(rows.stream().map(Row::algorithm).distinct().toList()));
+            lines.addAll(otherExecutor());
             return lines;
         }
         lines.add("# executed by one kernel on each GPU"
@@ -74,15 +73,14 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         if (!ofKernels.isEmpty()) {
             lines.addAll(exchanges(Collective.ALL_REDUCE, ofKernels));
         }
-        List<AlgorithmConfig> ofGraphs = algorithms.getOrDefault(false, List.of());
-        if (!ofGraphs.isEmpty()) {
-            lines.addAll(otherExecutor(ofGraphs));
+        if (algorithms.containsKey(false)) {
+            lines.addAll(otherExecutor());
         }
         return lines;
     }
 
-    private List<String> otherExecutor(List<AlgorithmConfig> algorithms) {
-        return PredictedExecution.of(chosen.machine(), algorithms, costs.usual()).remark().stream()
+    private List<String> otherExecutor() {
+        return PredictedExecution.remarkOnGraphs(chosen.machine(), costs.usual()).stream()
                 .map(remark -> "# " + remark)
                 .toList();
     }

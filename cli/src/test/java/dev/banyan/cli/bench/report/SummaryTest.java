@@ -132,34 +132,35 @@ class SummaryTest {
         assertThat(summary.shareOf(0.8192, ""))
                 .anyMatch(line -> line.endsWith("auto   50% (17% to 63%)"))
                 .anyMatch(line -> line.endsWith("nccl   20% (19% to 21%)"));
-        Summary open = new Summary(List.of(
-                predicted(AlgorithmChoice.AUTO, 1024, 10, null), predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
-        assertThat(open.table("predicted time (us)").getLast())
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, null),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, null)))
                 .isEqualTo("# no size has a certain winner: no range is known");
-        Summary partly = new Summary(List.of(
-                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 12)),
-                predicted(AlgorithmChoice.NCCL, 1024, 25, null)));
-        assertThat(partly.table("predicted time (us)").getLast())
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 12)),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, null)))
                 .isEqualTo("# no size has a certain winner: no range is known of nccl");
-        Summary slow = new Summary(List.of(
-                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
-                predicted(AlgorithmChoice.STAR, 1024, 500, null),
-                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
-        assertThat(slow.table("predicted time (us)").getLast())
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                        predicted(AlgorithmChoice.STAR, 1024, 500, null),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))))
                 .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap");
-        Summary near = new Summary(List.of(
-                predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
-                predicted(AlgorithmChoice.STAR, 1024, 20, null),
-                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
-        assertThat(near.table("predicted time (us)").getLast())
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
+                        predicted(AlgorithmChoice.STAR, 1024, 20, null),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))))
                 .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap or are not known");
-        Summary small = new Summary(List.of(
-                predicted(AlgorithmChoice.AUTO, 256, 5, null),
-                predicted(AlgorithmChoice.AUTO, 1024, 10, null),
-                predicted(AlgorithmChoice.NCCL, 256, 25, null),
-                predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))));
-        assertThat(small.table("predicted time (us)").getLast())
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 256, 5, null),
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, null),
+                        predicted(AlgorithmChoice.NCCL, 256, 25, null),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))))
                 .isEqualTo("# no size has a certain winner: no range is known of nccl at some sizes, of auto");
+    }
+
+    /** Returns the line on winners. */
+    private static String verdict(Row... rows) {
+        return new Summary(List.of(rows)).table("predicted time (us)").getLast();
     }
 
     @Test

@@ -47,16 +47,18 @@ public record PredictedExecution(Execution execution, Optional<String> remark) {
         if (2 * programs >= algorithms.size()) {
             return new PredictedExecution(Execution.PROGRAMS, Optional.empty());
         }
-        boolean runsKernels = costs.platform().execution() == Execution.PROGRAMS
-                && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
-                && OtherGpus.remark(machine).isEmpty()
-                && hasPeersAcrossCpus(machine);
-        return new PredictedExecution(
-                Execution.CHUNKS,
-                runsKernels
-                        ? Optional.of("By default Banyan runs kernels here, but how fast they store through a CPU has"
-                                + " not been measured: the predicted times are those with BANYAN_CUDA_EXECUTOR=graph")
-                        : Optional.empty());
+        return new PredictedExecution(Execution.CHUNKS, remarkOnGraphs(machine, costs));
+    }
+
+    /** Returns the remark where calls are predicted by chunks. */
+    public static Optional<String> remarkOnGraphs(Machine machine, SimulatedCosts costs) {
+        return costs.platform().execution() == Execution.PROGRAMS
+                        && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
+                        && OtherGpus.remark(machine).isEmpty()
+                        && hasPeersAcrossCpus(machine)
+                ? Optional.of("By default Banyan runs kernels here, but how fast they store through a CPU has not been"
+                        + " measured: the predicted times are those with BANYAN_CUDA_EXECUTOR=graph")
+                : Optional.empty();
     }
 
     private static boolean isProgram(Machine machine, AlgorithmConfig algorithm, SimulatedCosts costs) {
