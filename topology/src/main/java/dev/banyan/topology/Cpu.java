@@ -4,7 +4,7 @@ import java.util.Map;
 
 /** The CPUs of the presets, with the bandwidth between two sockets of them, as NCCL 2.31 counts it. */
 enum Cpu {
-    /** Any Xeon before Ice Lake. */
+    /** Any Xeon before Ice Lake, with MXNet's figure. */
     INTEL_XEON("", "", "", "", LinkSpeeds.SOCKET_GBS),
     SAPPHIRE_RAPIDS("x86_64", "GenuineIntel", "6", "143", 22),
     EMERALD_RAPIDS("x86_64", "GenuineIntel", "6", "207", 40),

@@ -9,9 +9,8 @@ import java.util.Map;
 /**
  * Puts a preset together: n equal GPUs first, then hubs, from the sockets down.
  *
- * <p>What is not in the preset itself comes from {@link LinkSpeeds}; between sockets NCCL's figures are
- * taken: 16 GB/s for AMD Rome, 24 for Genoa, 22 for Intel Sapphire Rapids, 40 for Emerald Rapids, 6 for Arm, and 10
- * (also MXNet's "PCI-E connection + CPU") for older Intel.
+ * <p>What is not in the preset itself comes from {@link LinkSpeeds}; between sockets NCCL's figures are taken, those of
+ * {@link Cpu}, but for older Xeons MXNet's 10 GB/s of "PCI-E connection + CPU".
  */
 final class PresetBuilder {
     private static final int LANES = LinkSpeeds.PCIE_LANES;
@@ -20,7 +19,7 @@ final class PresetBuilder {
     private final Gpu gpu;
     private final int size;
     private double gbsPerPcieLane;
-    private boolean peerAccess = true;
+    private boolean peerAccessByPcie = true;
     private final int[] numa;
     private final List<Hub> hubs = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
@@ -144,9 +143,9 @@ final class PresetBuilder {
         return this;
     }
 
-    /** The driver grants no pair of devices access to each other's memory. */
-    PresetBuilder withoutPeerAccess() {
-        peerAccess = false;
+    /** The driver grants access to each other's memory to no two devices that no direct link joins. */
+    PresetBuilder withoutPeerAccessByPcie() {
+        peerAccessByPcie = false;
         return this;
     }
 
@@ -161,13 +160,17 @@ final class PresetBuilder {
             devices.add(new Device("GPU" + i, null, numa[i], attributes));
         }
         Machine machine = new Machine(name, devices, hubs, links, List.of(), List.of());
-        if (!peerAccess) {
+        if (!peerAccessByPcie) {
             for (int a = 0; a < size; a++) {
                 for (int b = a + 1; b < size; b++) {
-                    machine = NoPeerAccess.mark(machine, a, b);
+                    machine = isDirect(a, b) ? machine : NoPeerAccess.mark(machine, a, b);
                 }
             }
         }
         return machine;
+    }
+
+    private boolean isDirect(int a, int b) {
+        return links.stream().anyMatch(link -> link.a() == a && link.b() == b);
     }
 }

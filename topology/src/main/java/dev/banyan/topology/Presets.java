@@ -51,16 +51,17 @@ public final class Presets {
 
     private static Map<String, Machine> byName() {
         Map<String, Machine> map = new LinkedHashMap<>();
-        // 8 V100, hybrid cube mesh of single and double NVLinks (24 lanes).
+        // 8 V100, hybrid cube mesh of single and double NVLinks (24 lanes). CUDA grants peer access over NVLinks alone
+        // (github.com/apache/mxnet, issue 12994).
         PresetBuilder p3 = new PresetBuilder("p3.16xlarge", 8, Gpu.V100, 3).sockets(2, Cpu.INTEL_XEON);
-        add(map, p3.switchesOf(2).direct(DGX_1V_LINKS), "dgx-1v");
+        add(map, p3.switchesOf(2).direct(DGX_1V_LINKS).withoutPeerAccessByPcie(), "dgx-1v");
         // 4 V100, all linked by single and double NVLinks (9 lanes).
         PresetBuilder p3Quad = new PresetBuilder("p3.8xlarge", 4, Gpu.V100, 3).sockets(1, Cpu.INTEL_XEON);
         add(map, p3Quad.switchesOf(2).direct(V100_QUAD_LINKS));
         add(map, p2());
-        // 8 P100, hybrid cube mesh of single NVLinks (16 lanes).
+        // 8 P100, hybrid cube mesh of single NVLinks (16 lanes), peer access as on its successor.
         PresetBuilder dgx1 = new PresetBuilder("dgx-1p", 8, Gpu.P100, 3).sockets(2, Cpu.INTEL_XEON);
-        add(map, dgx1.switchesOf(2).direct(DGX_1P_LINKS), "dgx-1");
+        add(map, dgx1.switchesOf(2).direct(DGX_1P_LINKS).withoutPeerAccessByPcie(), "dgx-1");
         add(map, dgx2());
         // 8 A100, NVSwitch, 12 NVLinks per GPU: "NVIDIA A100 Tensor Core GPU Architecture", 2020. Two GPUs share a PCIe
         // switch: AWS's topology files of p4d and p4de (aws-ofi-nccl, topology/).
@@ -99,7 +100,7 @@ public final class Presets {
                 new PresetBuilder("g5.48xlarge", 8, Gpu.A10G, 4)
                         .sockets(2, Cpu.AMD_ROME)
                         .hostBridges()
-                        .withoutPeerAccess());
+                        .withoutPeerAccessByPcie());
         // 8 L40S, PCIe gen4 x16 ("NVIDIA L40S", data sheet), four to a CPU, as nvidia-smi shows such servers: NODE,
         // SYS.
         add(
@@ -114,7 +115,7 @@ public final class Presets {
                 new PresetBuilder("rtx4090x8", 8, Gpu.RTX_4090, 4)
                         .sockets(2, Cpu.AMD_ROME)
                         .hostBridges()
-                        .withoutPeerAccess());
+                        .withoutPeerAccessByPcie());
         // PCIe gen3 x16, switches of two GPUs under one socket or two.
         add(
                 map,

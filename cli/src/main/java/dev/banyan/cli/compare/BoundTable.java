@@ -36,9 +36,7 @@ record BoundTable(MachineBounds bounds) {
                         ? ""
                         : ", relays " + bounds.relays().toString().replace(" ", "")));
         Assumptions.line(bounds.assumed()).ifPresent(line -> out.println(comment + line));
-        if (!bounds.rates().isEmpty()) {
-            out.println(comment + bounds.rates());
-        }
+        bounds.rates().forEach(rate -> out.println(comment + rate));
         out.println(comment.strip());
         (markdown ? table.markdown() : table.lines()).forEach(out::println);
         out.println(comment.strip());

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -196,7 +196,7 @@ public final class Summary {
      */
     public List<String> choices() {
         List<String> choices = new ArrayList<>();
-        choices.addAll(choices(AlgorithmChoice.AUTO, ChoiceText::rounded));
+        choices.addAll(choices(AlgorithmChoice.AUTO, ChoiceText::of));
         List<String> parameters = new ArrayList<>();
         if (choices.stream().anyMatch(choice -> choice.contains("/"))) {
             parameters.add("after /: the greatest number of trees or rings");
@@ -208,12 +208,13 @@ public final class Summary {
             choices.add("# (" + String.join("; ", parameters) + ")");
         }
         choices.addAll(choices(
-                AlgorithmChoice.NCCL, chosen -> chosen.contains("/") ? chosen.substring(chosen.indexOf('/') + 1) : ""));
+                AlgorithmChoice.NCCL,
+                (chosen, bytes) -> chosen.contains("/") ? chosen.substring(chosen.indexOf('/') + 1) : ""));
         return choices;
     }
 
     /** Returns one line, or none where nothing was chosen. */
-    private List<String> choices(AlgorithmChoice of, UnaryOperator<String> name) {
+    private List<String> choices(AlgorithmChoice of, BiFunction<String, Long, String> name) {
         List<String> choices = new ArrayList<>();
         String last = null;
         for (List<Row> rows : bySize) {
@@ -222,11 +223,13 @@ public final class Summary {
                 String inPlace = row.inPlace().choice();
                 if (row.algorithm().algorithm() != of
                         || apart == null
-                        || name.apply(apart).isEmpty()) {
+                        || name.apply(apart, row.bytes()).isEmpty()) {
                     continue;
                 }
-                String choice = name.apply(apart)
-                        + (apart.equals(inPlace) || inPlace == null ? "" : " (in place " + name.apply(inPlace) + ")");
+                String choice = name.apply(apart, row.bytes())
+                        + (apart.equals(inPlace) || inPlace == null
+                                ? ""
+                                : " (in place " + name.apply(inPlace, row.bytes()) + ")");
                 if (!choice.equals(last)) {
                     choices.add(choice + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;

@@ -168,13 +168,14 @@ class SummaryTest {
         Summary summary = new Summary(List.of(
                 chosen(256, "one-shot"),
                 chosen(1024, "one-shot"),
-                chosen(4096, "ring@64K"),
-                chosen(16384, "ring@1048640"),
-                chosen(65536, "packing@1048640+ring+ring")));
+                chosen(4096, "star@16K"),
+                chosen(65536, "ring@64K"),
+                chosen(1 << 20, "ring@1048640"),
+                chosen(4 << 20, "packing@1048640+ring+ring@64M")));
         assertThat(summary.choices())
                 .containsExactly(
-                        "# at these sizes auto takes one-shot from 1 KiB, ring@64K from 16 KiB, ring@1M from 64 KiB,"
-                                + " packing@1M+ring+ring from 256 KiB",
+                        "# at these sizes auto takes one-shot from 1 KiB, star from 16 KiB, ring@64K from 256 KiB,"
+                                + " ring@1M from 4 MiB, packing@1M+ring+ring from 16 MiB",
                         "# (after @: the length of the longest chunk)");
     }
 

@@ -417,7 +417,7 @@ public record SweepDiagnosis(
             findings.add("Banyan would take " + us(us) + " at " + size(last.bytes()) + " ("
                     + percent(gbs / forwardingGbs) + " of the bound"
                     + (reduces ? " without reduction in the switches" : "")
-                    + ") by the simulator, with " + ChoiceText.rounded(call.choice()) + " by "
+                    + ") by the simulator, with " + ChoiceText.of(call.choice(), last.bytes()) + " by "
                     + (range.isPresent() ? "a kernel on each GPU" : "graphs of copies")
                     + range.map(times -> ", from " + Numbers.format("%.0f", times.leastUs()) + " to "
                                     + us(times.mostUs()) + " over the ranges of assumed constants")

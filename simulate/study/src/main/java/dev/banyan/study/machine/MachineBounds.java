@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param rows one per collective
  * @param warnings one sentence each
  * @param assumed speeds that the description leaves open
- * @param rates how links are counted; absent where that needs no word
+ * @param rates how links are counted, one sentence each; absent where that needs no word
  */
 public record MachineBounds(
         @JsonIgnore String machine,
@@ -30,7 +30,7 @@ public record MachineBounds(
         List<Row> rows,
         List<String> warnings,
         @JsonIgnore List<String> assumed,
-        @JsonInclude(JsonInclude.Include.NON_EMPTY) String rates) {
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> rates) {
     /**
      * The bound of one collective over the links that plans use.
      *
@@ -94,6 +94,6 @@ public record MachineBounds(
                 Stream.concat(chosen.machine().warnings().stream(), network.warnings().stream())
                         .toList(),
                 chosen.assumedOfAllLinks(),
-                String.join(". ", LinkRemarks.onAllLinks(chosen, relays)));
+                LinkRemarks.onAllLinks(chosen, relays));
     }
 }

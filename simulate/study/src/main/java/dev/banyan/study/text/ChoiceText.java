@@ -38,10 +38,16 @@ public final class ChoiceText {
         return "(" + generator + ")";
     }
 
-    /** Rounds lengths of chunks in what a call takes: an algorithm, or those of a sum's parts with + between. */
-    public static String rounded(String choice) {
+    /**
+     * Returns the text of what a call takes: an algorithm, or those of a sum's parts with + between. Lengths of chunks
+     * are rounded, and left out where they cut nothing.
+     *
+     * @param bytes of the call
+     */
+    public static String of(String choice, long bytes) {
         return Arrays.stream(choice.split("\\+"))
-                .map(part -> of(AlgorithmConfig.parse(part)))
+                .map(AlgorithmConfig::parse)
+                .map(part -> of(part.chunkBytes() < bytes ? part : part.withChunkBytes(Long.MAX_VALUE)))
                 .collect(Collectors.joining("+"));
     }
 

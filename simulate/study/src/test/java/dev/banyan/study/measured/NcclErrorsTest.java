@@ -115,7 +115,7 @@ class NcclErrorsTest {
         SimulatedNccl across = SimulatedNccl.compared(some, Profiles.of(some));
         assertThat(across.range(Collective.ALL_REDUCE, 1 << 30)).isEmpty();
         assertThat(across.remark(Collective.ALL_REDUCE))
-                .contains("peer to peer over PCIe, as it did in none of the sweeps");
+                .contains("over NVLinks and through the host's memory, as it did in none of the sweeps");
         Machine h100 = Machine.preset("dgx-h100");
         SimulatedNccl switched = SimulatedNccl.compared(h100, Profiles.of(h100));
         assertThat(switched.range(Collective.ALL_GATHER, 1 << 20)).isEmpty();
