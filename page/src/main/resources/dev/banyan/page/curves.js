@@ -301,7 +301,7 @@ export function startCurves() {
     `${model.predictedBy}.` +
     (BANYAN_RANGED ? " The highlighted curve shows its range as a band." : "");
   const ranges = [
-    ...(BANYAN_RANGED ? ["Ranges of Banyan's curves come from assumed constants."] : []),
+    ...(BANYAN_RANGED ? ["Ranges of Banyan's curves come from those constants that have a range (predict -v prints all)."] : []),
     ...(ranged.some((curve) => curve.name === NCCL)
       ? ["The range of nccl comes from the worst error of its model in this class of machines."]
       : []),

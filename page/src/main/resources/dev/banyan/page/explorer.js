@@ -203,7 +203,7 @@ function groupControls(set) {
 }
 
 function noneExceeds(counted) {
-  return counted ? `Over ${counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds ` : "No schedule exceeds ";
+  return counted ? `Over ${counted.replace(/^(NVLink|xGMI)/, "$& alone")}: no schedule exceeds ` : "At the links' rates no schedule exceeds ";
 }
 
 function compareCommand(devices) {

@@ -82,7 +82,7 @@ class PresetPagesBrowserTest {
         PageModel model = Pages.model(table);
         Path page = Files.writeString(folder.resolve("four.html"), MachinePage.html(model));
         browser.open(page);
-        assertThat(browser.text("#bound")).startsWith("No schedule exceeds");
+        assertThat(browser.text("#bound")).startsWith("At the links' rates no schedule exceeds");
         assertThat(browser.text("#assumed"))
                 .startsWith("Assumed: PCIe gen3, 12 GB/s one way for 16 lanes")
                 .contains("rates over such links rest on that (add the whole output of lscpu to the file, or state what"

@@ -54,9 +54,8 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         lines.addAll(exchanges(
                 rows.getFirst().call().collective(),
                 rows.stream().map(Row::algorithm).collect(Collectors.toSet())));
-        lines.add(
-                "# ranges of Banyan's times come from those constants that have a range; others are assumed without one"
-                        + (verbose ? ":" : "; -v prints all, with their sources"));
+        lines.add("# ranges of Banyan's times come from those constants that have a range; others, measured or assumed,"
+                + " have none" + (verbose ? ":" : "; -v prints all, with their sources"));
         lines.addAll(constants());
         return lines;
     }
@@ -103,9 +102,10 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                     + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"
                     + " bits are not modelled)");
         }
-        lines.add("# where kernels exchange buffers directly (packing behind a switch, star, one-shot out of place),"
-                + " these are assumed to be of Communicator.allocateAll; other buffers take longer, through a"
-                + " stage or by slots; NCCL's kernels for symmetric memory are not modelled");
+        lines.add(
+                "# where kernels exchange buffers directly (packing behind a switch, star, one-shot out of place), the"
+                        + " times are of buffers from Communicator.allocateAll; from other buffers kernels copy through"
+                        + " memory of their own, in other times; NCCL's kernels for symmetric memory are not modelled");
         return lines;
     }
 

@@ -82,11 +82,13 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                     + "; rows use no other links unless a remark says so");
         }
         lines.add("algbw, ratio: by the links alone");
-        lines.add("predicted: calls out of place by the simulator, with some assumed constants; below algbw, since"
-            + " copies and kernels reach only a part of a link's speed and each block of a kernel moves only so much"
-                + (predicted.execution() == Execution.PROGRAMS
-                        ? "; banyan predict has ranges where they are known"
-                        : "; for CUDA graphs, of which no range is known"));
+        lines.add(
+                "predicted: calls out of place by the simulator, with some assumed constants (predict -v prints them);"
+                    + " below algbw, since copies and kernels reach only a part of a link's speed and each block of a"
+                    + " kernel moves only so much"
+                        + (predicted.execution() == Execution.PROGRAMS
+                                ? "; banyan predict has ranges where they are known"
+                                : "; for CUDA graphs, of which no range is known"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows are of their trees alone and have no prediction; in banyan predict,"

@@ -22,6 +22,7 @@ import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.NoPeerAccess;
+import dev.banyan.topology.internal.text.LinkNames;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -223,7 +224,7 @@ public final class ExportCommand extends Subcommand {
                                         : "; banyan_plans.py takes the second plan, that of the highest rate by the"
                                                 + " links, from "
                                                 + new ByteSize(set.leastBytes().getLast()).label() + " on")
-                        + "; " + (NcclLimits.rcclRunsOn(chosen.whole()) ? "RCCL" : "NCCL")
+                        + "; " + (LinkNames.isOfAmd(chosen.whole()) ? "RCCL" : "NCCL")
                         + " carries calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group, and start as that file says"));
         out().println("# " + MscclppGain.sentence(chosen, carried, set.rateGbs()));

@@ -330,9 +330,9 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(arguments).out())
                 .contains("\n"
                         + "# No peer access between any two devices: copies between them go through the host,"
-                        + " where a device that sends and receives reached 50% to 86% of both ways of its slot (six"
-                        + " published machines); predicted times include this limit, bounds and rates by the links do"
-                        + " not\n");
+                        + " where a device that sends and receives at once moved 50% to 86% of twice what it"
+                        + " moves one way (six published machines); predicted times include this limit, bounds"
+                        + " and rates by the links do not\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

@@ -3,9 +3,11 @@ package dev.banyan.export;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import dev.banyan.trees.ring.RingSet;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -86,6 +88,18 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
         for (int i = 0; i < order.size(); i++) {
             loads.addTransfer(perHop, order.get(i), order.get((i + 1) % order.size()));
         }
+    }
+
+    /** Returns the different rings of the channels, each one way around, from rank 0 on. */
+    public Set<List<Integer>> rings() {
+        return orders.stream().map(RingChannels::fromFirst).collect(Collectors.toSet());
+    }
+
+    /** Returns a ring from rank 0 on. */
+    public static List<Integer> fromFirst(List<Integer> ring) {
+        List<Integer> turned = new ArrayList<>(ring);
+        Collections.rotate(turned, -ring.indexOf(0));
+        return turned;
     }
 
     /** Returns whether all rings are as good as these. */

@@ -121,6 +121,7 @@ class SurroundingsTest {
                 table.replace("GPU1\tOK", "GPU1\tZZ"),
                 table.replace("GPU1\tOK", "GPU1\tX"),
                 table.replace("GPU0\tX\tOK", "GPU0\tX\tZZ"),
+                peers("", "ZZ"),
                 table.replace("GPU0\tX", "GPU0\tOK"))) {
             assertThatThrownBy(() -> read(PAIR + "\n" + text))
                     .as(text)

@@ -72,9 +72,9 @@ public record ImportedRings(String file, RingChannels channels, String remark) {
             }
         }
         if (!nvlink || crossings.isEmpty()) {
-            return orders.size() + " channels";
+            return "";
         }
-        return String.join(", ", crossings.subList(0, Math.min(SHOWN, crossings.size())))
+        return ": " + String.join(", ", crossings.subList(0, Math.min(SHOWN, crossings.size())))
                 + (crossings.size() > SHOWN ? " and " + (crossings.size() - SHOWN) + " more hops do" : "");
     }
 
@@ -85,10 +85,11 @@ public record ImportedRings(String file, RingChannels channels, String remark) {
                 Comparison.Row.ratio(channels.algbw(), bound),
                 null,
                 channels.network().ranks() - 1,
-                channels.orders().size(),
+                channels.rings().size(),
                 null,
                 null,
                 null,
-                name + ", from " + file + ": " + remark + "; the trees of such a file are not rated");
+                name + ", from " + file + ", " + Numbers.count(channels.orders().size(), "channel") + remark
+                        + "; the trees of such a file are not rated");
     }
 }

@@ -13,7 +13,6 @@ import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -47,12 +46,13 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     /** Returns why such a file is of no use here, or null. */
     public @Nullable String uselessness() {
+        if (machine.size() <= 3 && !NcclSearch.matters(channels.network())) {
+            return machine.size() + " GPUs form a single ring, which NCCL's own search finds as well";
+        }
         return channels.anyOrderIsAsGood()
                 ? "every ring is as good as any other here, since all devices have the same links to the same switches"
                         + " or CPU; NCCL's own search finds as much"
-                        + (channels.network().switchesReduce() && machine.size() > 2
-                                ? ", and NCCL can sum in the switches"
-                                : "")
+                        + (channels.network().switchesReduce() ? ", and NCCL can sum in the switches" : "")
                 : null;
     }
 
@@ -78,8 +78,13 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                             + " tuner counts trees no faster than rings, and takes rings");
         }
         BigFraction algbw = takesChains ? chains.algbw() : channels.algbw();
+        String useless = uselessness();
         remarks.addAll(
-                isThroughHost ? List.of(throughHost(takesChains)) : gain(takesChains, algbw.doubleValue(), assumed));
+                useless != null
+                        ? List.of("No gain of this file is to be expected: " + useless)
+                        : isThroughHost
+                                ? List.of(throughHost(takesChains))
+                                : gain(takesChains, algbw.doubleValue(), assumed));
         if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -135,23 +140,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 + " socket");
     }
 
-    /** Returns a ring from rank 0 on. */
-    private static List<Integer> fromFirst(List<Integer> order) {
-        List<Integer> turned = new ArrayList<>(order);
-        Collections.rotate(turned, -order.indexOf(0));
-        return turned;
-    }
-
-    private static List<Integer> reversed(List<Integer> ring) {
-        return fromFirst(ring.reversed());
-    }
-
     /** Returns how many rings the channels go around, in words; nothing where each has its own. */
     private String around() {
-        Set<List<Integer>> rings =
-                channels.orders().stream().map(NcclExport::fromFirst).collect(Collectors.toSet());
+        Set<List<Integer>> rings = channels.rings();
         long oneWay = rings.stream()
-                .filter(ring -> !rings.contains(reversed(ring)) || ring.equals(reversed(ring)))
+                .filter(ring -> {
+                    List<Integer> back = RingChannels.fromFirst(ring.reversed());
+                    return !rings.contains(back) || ring.equals(back);
+                })
                 .count();
         long count = (rings.size() + oneWay) / 2;
         return rings.size() == channels.orders().size()

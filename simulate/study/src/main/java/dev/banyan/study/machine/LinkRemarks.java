@@ -61,8 +61,8 @@ public final class LinkRemarks {
                         : pairs.size() > MOST_NAMED
                                 ? pairs.size() + " pairs of devices (banyan topo names them)"
                                 : String.join(", ", pairs))
-                + ": copies between them go through the host, where a device that sends and receives reached 50% to"
-                + " 86% of both ways of its slot (six published machines); predicted times include this limit,"
+                + ": copies between them go through the host, where a device that sends and receives at once moved 50%"
+                + " to 86% of twice what it moves one way (six published machines); predicted times include this limit,"
                 + " bounds and rates by the links do not");
     }
 

@@ -15,6 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,7 +29,7 @@ import java.util.stream.Stream;
  * @param profile name of the built-in profile of the class
  * @param collective as nccl-tests name it
  * @param sweeps number of sweeps
- * @param gpus how many devices they have, each number once, ascending
+ * @param medians median errors of the rows of {@value #LARGE} bytes and more, by how many devices the sweeps have
  * @param versions NCCL's versions in them, as far as they are stated, and {@link #UNSTATED} for others
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
@@ -36,7 +38,7 @@ public record NcclErrors(
         String profile,
         String collective,
         int sweeps,
-        List<Integer> gpus,
+        SortedMap<Integer, Double> medians,
         List<String> versions,
         Errors large,
         Errors small) {
@@ -96,7 +98,7 @@ public record NcclErrors(
      *
      * @param seen the sweeps that were used for the constants
      * @param unseen the others
-     * @param gpus how many devices each of them has
+     * @param byGpus all of them, by how many devices they have
      * @param versions of NCCL in them
      */
     static NcclErrors of(
@@ -104,13 +106,16 @@ public record NcclErrors(
             Collective collective,
             List<SweepComparison> seen,
             List<SweepComparison> unseen,
-            List<Integer> gpus,
+            SortedMap<Integer, List<SweepComparison>> byGpus,
             List<String> versions) {
+        SortedMap<Integer, Double> medians = new TreeMap<>();
+        byGpus.forEach((gpus, sweeps) ->
+                medians.put(gpus, Errors.of(rows(sweeps, true), List.of()).median()));
         return new NcclErrors(
                 profile,
                 collective.label(),
                 seen.size() + unseen.size(),
-                gpus.stream().distinct().sorted().toList(),
+                medians,
                 versions,
                 Errors.of(rows(seen, true), rows(unseen, true)),
                 Errors.of(rows(seen, false), rows(unseen, false)));
@@ -131,12 +136,20 @@ public record NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
-                    entry.get("gpus").valueStream().map(JsonNode::intValue).toList(),
+                    medians(entry.get("medians")),
                     entry.get("versions").valueStream().map(JsonNode::textValue).toList(),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
         return all;
+    }
+
+    private static SortedMap<Integer, Double> medians(JsonNode entry) {
+        SortedMap<Integer, Double> medians = new TreeMap<>();
+        entry.properties()
+                .forEach(each -> medians.put(
+                        Integer.valueOf(each.getKey()), each.getValue().doubleValue()));
+        return medians;
     }
 
     private static JsonNode stored() {
@@ -200,29 +213,38 @@ public record NcclErrors(
                 });
     }
 
-    /** Returns how far simulated times of a collective can be trusted, in words. */
-    public static String sentence(Profile profile, Collective collective) {
+    /**
+     * Returns how far simulated times of a collective can be trusted, in words.
+     *
+     * @param gpus how many take part
+     */
+    public static String sentence(Profile profile, Collective collective, int gpus) {
         Optional<NcclErrors> errors = of(profile, collective);
         JsonNode tables = STORED.get("tables").get(profile.name());
         return errors.isPresent()
-                ? errors.get().sentence()
+                ? errors.get().sentence(gpus)
                 : tables != null && isBuiltIn(profile) && collective == Collective.ALL_REDUCE
                         ? tables.textValue()
                         : "No published sweep of " + collective.label() + " with this profile says how far it is off";
     }
 
-    private String sentence() {
+    private String sentence(int gpus) {
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
+        double median = medians.getOrDefault(gpus, 0.0);
         return "Its median error against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
-                + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
+                + medians.keySet().stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
                 + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " gave its constants, is "
-                + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
+                + large.sentence(large.rows() == 0 ? " for large calls" : " on")
+                + (medians.size() > 1 && median > 0
+                        ? Numbers.format(" (%.1f%% of those on %d GPUs)", 100 * median, gpus)
+                        : "")
+                + ", "
                 + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");
     }
 }

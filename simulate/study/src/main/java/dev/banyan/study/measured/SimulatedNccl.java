@@ -178,7 +178,10 @@ public final class SimulatedNccl {
     /** Returns the algbw that no range exceeds, in words. */
     public String fullRate(Collective collective) {
         return Numbers.gbs(GIB / rings.leastUs(collective, GIB) / 1e3) + " of algbw "
-                + (goesAroundRings(collective) ? "that copies reach over these links" : "at which the links are full");
+                + (!goesAroundRings(collective)
+                        ? "at which the links are full"
+                        : "that copies reach over these links"
+                                + (rings.goThroughHost() ? ", if both ways at once are as fast as one alone" : ""));
     }
 
     /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */
@@ -220,7 +223,9 @@ public final class SimulatedNccl {
                     + " through the host's memory, and its trees (NCCL_ALGO=Tree) may be faster");
         }
         remarks.add(
-                noRange.isEmpty() ? NcclErrors.sentence(profile, collective) : "No range is known, since " + noRange);
+                noRange.isEmpty()
+                        ? NcclErrors.sentence(profile, collective, machine.size())
+                        : "No range is known, since " + noRange);
         return remarks;
     }
 }

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -39,7 +40,7 @@ class NcclErrorsTest {
     void theStoredErrorsAreThoseOfThePublishedSweeps() {
         record Key(String profile, Collective collective) {}
         Map<Key, List<String>> versions = new HashMap<>();
-        Map<Key, List<Integer>> gpus = new HashMap<>();
+        Map<Key, SortedMap<Integer, List<SweepComparison>>> byGpus = new HashMap<>();
         Map<Key, Map<Boolean, List<SweepComparison>>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
                 .thenComparing(key -> key.collective().label()));
         for (PublishedSweep sweep : PublishedSweeps.all()) {
@@ -51,16 +52,15 @@ class NcclErrorsTest {
             Matcher version = Pattern.compile("^NCCL ([0-9.]+[0-9])").matcher(sweep.remark());
             versions.computeIfAbsent(key, _ -> new ArrayList<>())
                     .add(version.find() ? version.group(1) : NcclErrors.UNSTATED);
-            gpus.computeIfAbsent(key, _ -> new ArrayList<>())
-                    .add(sweep.machine().size());
+            SweepComparison compared = SweepComparison.of(
+                    NcclSweepReader.read(file).getFirst(), rings, sweep.collective(), sweep.devicesPerProcess());
+            byGpus.computeIfAbsent(key, _ -> new TreeMap<>())
+                    .computeIfAbsent(sweep.machine().size(), _ -> new ArrayList<>())
+                    .add(compared);
             Objects.requireNonNull(
                             classes.computeIfAbsent(key, _ -> Map.of(true, new ArrayList<>(), false, new ArrayList<>()))
                                     .get(sweep.seen().isPresent()))
-                    .add(SweepComparison.of(
-                            NcclSweepReader.read(file).getFirst(),
-                            rings,
-                            sweep.collective(),
-                            sweep.devicesPerProcess()));
+                    .add(compared);
         }
         List<NcclErrors> computed = new ArrayList<>();
         classes.forEach((key, sweeps) -> computed.add(NcclErrors.of(
@@ -68,7 +68,7 @@ class NcclErrorsTest {
                 key.collective(),
                 Objects.requireNonNull(sweeps.get(true)),
                 Objects.requireNonNull(sweeps.get(false)),
-                Objects.requireNonNull(gpus.get(key)),
+                Objects.requireNonNull(byGpus.get(key)),
                 Objects.requireNonNull(versions.get(key)).stream().distinct().toList())));
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
@@ -83,15 +83,15 @@ class NcclErrorsTest {
         Profile v100 = profile("v100-nvlink");
         NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
-        assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE))
+        assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE, 8))
                 .matches("Its median error against 10 rows of 2 published sweeps of all_reduce on 8 GPUs \\(NCCL 2.4,"
                         + " 2.21\\), of which 9 gave its constants, is [0-9.]+% \\(worst [0-9.]+%, at most a factor of"
                         + " 1[0-9.]+\\) from 512 KiB on, unknown below");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE))
                 .isEmpty();
-        assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE))
+        assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE, 4))
                 .startsWith("Its constants were fitted to Azure's table of four GB200");
-        assertThat(NcclErrors.sentence(profile("mi250x-xgmi"), Collective.ALL_REDUCE))
+        assertThat(NcclErrors.sentence(profile("mi250x-xgmi"), Collective.ALL_REDUCE, 16))
                 .isEqualTo("No published sweep of all_reduce with this profile says how far it is off");
     }
 
@@ -132,7 +132,7 @@ class NcclErrorsTest {
                 Collective.ALL_REDUCE,
                 List.of(),
                 List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))),
-                List.of(4),
+                new TreeMap<>(),
                 List.of(NcclErrors.UNSTATED));
         assertThat(errors.large())
                 .isEqualTo(new NcclErrors.Errors(

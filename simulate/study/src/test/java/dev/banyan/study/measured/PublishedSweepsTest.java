@@ -141,7 +141,7 @@ class PublishedSweepsTest {
         meetsTheMedians(compared, large);
         if (name.equals("gke-b200") || name.equals("azure-gb200")) {
             String profile = name.equals("gke-b200") ? "b200-nvswitch" : "gb200-nvl";
-            assertThat(NcclErrors.sentence(Profiles.find(profile).orElseThrow(), Collective.ALL_REDUCE))
+            assertThat(NcclErrors.sentence(Profiles.find(profile).orElseThrow(), Collective.ALL_REDUCE, 8))
                     .contains(String.format(
                             Locale.ROOT,
                             "within %.0f%% (median %.1f%%)",
