@@ -28,6 +28,11 @@ export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** Makes the element of a command, whose options do not wrap at their hyphens. */
+export function commandText(command) {
+  return html("code", {}, ...command.split(/( )/).map((word) => (word.startsWith("-") ? html("span", {}, word) : word)));
+}
+
 /** The element of an id. */
 export function byId(id) {
   return document.getElementById(id);

@@ -1,6 +1,6 @@
 // The machine, the GPUs that take part, and what an algorithm does to the links.
 
-import { byId, html, svg } from "./dom.js";
+import { byId, commandText, html, svg } from "./dom.js";
 import { count, fraction, gbs, percent, sentence } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
 import {
@@ -207,7 +207,7 @@ function noneExceeds(counted) {
 }
 
 function compareCommand(devices) {
-  return html("code", {}, commandOf("compare", devices.map((device) => model.devices[device] ?? device)));
+  return commandText(commandOf("compare", devices.map((device) => model.devices[device] ?? device)));
 }
 
 function boundText(set) {

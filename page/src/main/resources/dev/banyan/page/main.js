@@ -1,6 +1,6 @@
 // Starts the parts of the page.
 
-import { byId, html } from "./dom.js";
+import { byId, commandText, html } from "./dom.js";
 import { count, gbs } from "./format.js";
 import { startTheme } from "./theme.js";
 import { startExplorer } from "./explorer.js";
@@ -44,7 +44,7 @@ byId("about").replaceChildren(
           `This writes plans for MSCCL++${reduces ? ", which do not sum in the switches, so that long calls gain nothing" : ""}: `
         : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules out of files. " +
           "This writes them, where they can be of use, and says what gain to expect, if any: ",
-    ...(isUseless ? [] : [html("code", {}, commandOf(`export --for ${target}`, model.devices))]),
+    ...(isUseless ? [] : [commandText(commandOf(`export --for ${target}`, model.devices))]),
   ),
 );
 startExplorer();

@@ -1,6 +1,6 @@
 // The exchange of a model's gradients.
 
-import { byId, html, options } from "./dom.js";
+import { byId, commandText, html, options } from "./dom.js";
 import { count, digits, size } from "./format.js";
 import { onTheme } from "./theme.js";
 import { boundOfTimes, commandOf, model } from "./model.js";
@@ -108,13 +108,15 @@ function curve(step) {
 
 function show() {
   const step = model.steps[Number(byId("step-model").value)];
-  byId("step-note").textContent =
+  byId("step-note").replaceChildren(
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
-    "makes them (25 MiB or more, the first 1 MiB or more); predicted without computing in between, and without a range. " +
-    "auto chooses for each call alone. " +
-    "Kernels of calls in flight run one after another; graphs of copies share the links." +
-    (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +
-    ` Other models: ${commandOf("predict -a auto,nccl --workload gpt-2-xl --bucket 25M", model.devices)}`;
+      "makes them (25 MiB or more, the first 1 MiB or more); predicted without computing in between, and without a range. " +
+      "auto chooses for each call alone. " +
+      "Kernels of calls in flight run one after another; graphs of copies share the links." +
+      (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +
+      " Other models: ",
+    commandText(commandOf("predict -a auto,nccl --workload gpt-2-xl --bucket 25M", model.devices)),
+  );
   bars(step);
   curve(step);
 }

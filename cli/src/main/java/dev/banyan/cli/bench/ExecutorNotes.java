@@ -102,10 +102,13 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                     + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"
                     + " bits are not modelled)");
         }
-        lines.add(
-                "# where kernels exchange buffers directly (packing behind a switch, star, one-shot out of place), the"
-                        + " times are of buffers from Communicator.allocateAll; from other buffers kernels copy through"
-                        + " memory of their own, in other times; NCCL's kernels for symmetric memory are not modelled");
+        lines.add("# where kernels exchange buffers directly ("
+                + (chosen.machine().size() == 2
+                        ? "between two GPUs by all algorithms, one-shot"
+                        : "packing behind a switch, star, one-shot")
+                + " out of place), the times are of buffers from Communicator.allocateAll; those of other"
+                + " buffers, which kernels copy through memory of their own, are not shown; NCCL's kernels for"
+                + " symmetric memory are not modelled");
         return lines;
     }
 

@@ -54,7 +54,7 @@ import picocli.CommandLine.Option;
             "algbw: of a large call, by the links alone.",
             "predicted: algbw of 1 GiB by the simulator, as banyan predict prints it.",
             "depth: hops from a root (for rings: a segment's first device) to the last.",
-            "trees: their number, or that of rings or of a file's channels.",
+            "trees: their number, or that of different rings, each one way around.",
             "planning: the least time to build the trees, warm.",
             "Schedules of files are rated as if the data of each pair took the shortest way,",
             "and set against the bound of their own collective.",

@@ -119,7 +119,7 @@ public final class ExportCommand extends Subcommand {
             names = "--folder",
             paramLabel = "FOLDER",
             description = "Write a set of plans for MSCCL++ there: a single tree for small calls, and the plan of the"
-                    + " highest rate by the links for large ones (first, where it is less deep).")
+                    + " highest rate by the links for large ones (for all that fit it, where it needs fewer hops).")
     private @Nullable Path folder;
 
     /** An algorithm that a plan for MSCCL++ can have. */

@@ -234,7 +234,7 @@ class CompareTest {
         JsonNode report = CommandRun.of("compare" + set + " --format json").json();
         String hint = report.get("hint").asText();
         assertThat(hint)
-                .startsWith("GPU7 has no NVLink to the others: 10 GB/s; with --relays ")
+                .startsWith("GPU7 has no NVLink to the others: 10 GB/s without relays; with --relays ")
                 .endsWith(": 100 GB/s");
         assertThat(CommandRun.of("compare" + set).out()).contains("# hint: " + hint);
         for (String command : List.of("trees", "trees -a packing")) {

@@ -86,6 +86,11 @@ public final class MachineDrawing {
         for (int place = 0; place < order.size(); place++) {
             angle[order.get(place)] = 2 * Math.PI * (place + 0.5) / order.size() - Math.PI / 2;
         }
+        if (order.size() == 2) {
+            // From left to right.
+            angle[order.getFirst()] = Math.PI;
+            angle[order.getLast()] = 0;
+        }
     }
 
     /** From the lowest tier to the top, each where its lower neighbours are on average. */

@@ -141,7 +141,7 @@ class SurroundingsTest {
         assertThat(overNvlink.warnings()).singleElement().asString().contains("topo -p2p n", "line 6");
         assertThatThrownBy(() -> read(PAIR + "\n" + peers("", "NS").replace(" GPU1\tNS\tX\t\n", "")))
                 .isInstanceOf(InputException.class)
-                .hasMessageContaining("no whole row of GPU1");
+                .hasMessageContaining("no whole row of its column \"GPU1\"");
     }
 
     @Test

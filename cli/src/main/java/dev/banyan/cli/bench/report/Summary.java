@@ -60,7 +60,8 @@ public final class Summary {
     }
 
     /**
-     * Times out of place, size by algorithm. The least of each size is marked where its range overlaps with no other.
+     * Times out of place, size by algorithm. The least of each size is marked where its range overlaps with none of
+     * another time.
      *
      * @param times what times they are, in words
      */
@@ -69,18 +70,19 @@ public final class Summary {
         List<List<Row>> unmarked = new ArrayList<>();
         for (List<Row> rows : bySize) {
             Row best = best(rows);
-            boolean wins = rows.stream().allMatch(row -> us(row) == us(best) || most(best) < least(row));
+            List<Row> others = rows.stream().filter(row -> us(row) != us(best)).toList();
+            boolean wins = !others.isEmpty() && others.stream().allMatch(row -> most(best) < least(row));
             String mark = wins ? "*" : " ";
             if (!wins) {
                 unmarked.add(rows);
             }
             lines.add(rows.stream()
-                    .map(row -> Numbers.format("%" + column + ".1f%s", us(row), row.equals(best) ? mark : " "))
+                    .map(row -> Numbers.format("%" + column + ".1f%s", us(row), us(row) == us(best) ? mark : " "))
                     .collect(Collectors.joining("", Numbers.format("# %10s", size(best)), "")));
         }
         lines.addAll(0, headings(Numbers.format("# %10s", "size")));
         int marked = bySize.size() - unmarked.size();
-        lines.addFirst("# " + times + (marked > 0 ? "; * is the least where no ranges overlap" : ""));
+        lines.addFirst("# " + times + (marked > 0 ? "; * is the least where no other range overlaps" : ""));
         if (!unmarked.isEmpty()) {
             lines.add("# "
                     + (marked > 0
@@ -111,11 +113,13 @@ public final class Summary {
         return "no range is known" + (areAllOpen ? "" : " of " + names);
     }
 
-    /** Returns whether the fastest of a size has a range, which overlaps with that of another algorithm. */
+    /** Returns whether the fastest of a size has a range, which overlaps with that of another time, or with all. */
     private static boolean overlapAtBest(List<Row> rows) {
         Row best = best(rows);
         return !isOpen(best)
-                && rows.stream().anyMatch(row -> us(row) != us(best) && !isOpen(row) && least(row) <= most(best));
+                && (rows.stream().allMatch(row -> us(row) == us(best))
+                        || rows.stream()
+                                .anyMatch(row -> us(row) != us(best) && !isOpen(row) && least(row) <= most(best)));
     }
 
     /** Returns whether a time without a range is within that of the fastest. */

@@ -113,12 +113,20 @@ class SummaryTest {
                 predicted(AlgorithmChoice.NCCL, 4096, 100, null)));
         assertThat(summary.table("predicted time (us)"))
                 .containsExactly(
-                        "# predicted time (us); * is the least where no ranges overlap",
+                        "# predicted time (us); * is the least where no other range overlaps",
                         "#       size         auto      one-shot          nccl ",
-                        "#      1 KiB          5.0*          5.0          25.0 ",
+                        "#      1 KiB          5.0*          5.0*         25.0 ",
                         "#      4 KiB         10.0          40.0          25.0 ",
                         "#     16 KiB         10.0          40.0         100.0 ",
                         "# no certain winner at 2 of 3 sizes: the ranges of the fastest overlap or are not known");
+    }
+
+    @Test
+    void nothingIsMarkedWhereAllTakeAsLong() {
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 20)),
+                        predicted(AlgorithmChoice.ONE_SHOT, 256, 5, new TimeRange(4, 20))))
+                .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap");
     }
 
     @Test

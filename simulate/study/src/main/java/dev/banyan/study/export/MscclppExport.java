@@ -119,6 +119,8 @@ public record MscclppExport(
                 + depth + loss + "; for calls of " + new ByteSize(plan.minBytes()).label() + " to "
                 + new ByteSize(plan.maxBytes()).label() + " that are multiples of "
                 + Numbers.count(plan.minBytes(), "byte")
-                + ", sums alone (AVG, MIN and MAX would be wrong, without an error)";
+                + (plan.collective().reduces()
+                        ? ", sums alone (AVG, MIN and MAX would be wrong, without an error)"
+                        : "");
     }
 }

@@ -46,14 +46,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     /** Returns why such a file is of no use here, or null. */
     public @Nullable String uselessness() {
-        if (machine.size() <= 3 && !NcclSearch.matters(channels.network())) {
-            return machine.size() + " GPUs form a single ring, which NCCL's own search finds as well";
+        if (!channels.anyOrderIsAsGood()) {
+            return null;
         }
-        return channels.anyOrderIsAsGood()
-                ? "every ring is as good as any other here, since all devices have the same links to the same switches"
+        return machine.size() <= 3
+                ? machine.size() + " GPUs form a single ring, which NCCL's own search finds as well"
+                : "every ring is as good as any other here, since all devices have the same links to the same switches"
                         + " or CPU; NCCL's own search finds as much"
-                        + (channels.network().switchesReduce() ? ", and NCCL can sum in the switches" : "")
-                : null;
+                        + (channels.network().switchesReduce() ? ", and NCCL can sum in the switches" : "");
     }
 
     /**

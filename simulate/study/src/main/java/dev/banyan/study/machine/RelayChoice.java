@@ -76,7 +76,7 @@ public record RelayChoice(List<Integer> relays, BigFraction alone, BigFraction t
      * @param option what stands before the relays
      */
     public String hint(String option) {
-        return reason + ": " + Numbers.gbs(alone) + "; with " + option + " "
+        return reason + ": " + Numbers.gbs(alone) + " without relays; with " + option + " "
                 + relays.stream().map(Object::toString).collect(Collectors.joining(",")) + ": "
                 + Numbers.gbs(together);
     }

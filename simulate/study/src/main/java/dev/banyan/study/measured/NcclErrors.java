@@ -47,6 +47,9 @@ public record NcclErrors(
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
 
+    /** Up to this error its factor shows nothing new. */
+    private static final double SMALL = 0.1;
+
     private static final String RESOURCE = "nccl-errors.json";
     private static final JsonNode STORED = stored();
 
@@ -84,10 +87,10 @@ public record NcclErrors(
                     ? "unknown" + end
                     : String.format(
                                     Locale.ROOT,
-                                    "%.1f%% (worst %.1f%%, at most a factor of %.2f)",
+                                    "%.1f%% (worst %.1f%%%s)",
                                     100 * median,
                                     100 * worst,
-                                    mostTimes())
+                                    worst < SMALL ? "" : Numbers.format(", a factor of %.2f", mostTimes()))
                             + " from "
                             + new ByteSize(from).label() + end;
         }

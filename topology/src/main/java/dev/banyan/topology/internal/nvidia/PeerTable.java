@@ -72,10 +72,10 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
             List<Token> words = line < lines.size() ? words(lines, line) : List.of();
             if (words.size() != names.size() + 1 || !words.getFirst().text().equals(name)) {
                 throw refusals.at(
-                        Math.min(line, lines.size() - 1),
+                        header,
                         0,
-                        "the table of \"nvidia-smi topo -p2p\" at line " + (header + 1) + " has no whole row of " + name
-                                + "; save its output to a file again");
+                        "the table of \"nvidia-smi topo -p2p\" has no whole row of its column \"" + name
+                                + "\"; save its output to a file again");
             }
             Map<String, String> row = new LinkedHashMap<>();
             for (int i = 0; i < names.size(); i++) {
