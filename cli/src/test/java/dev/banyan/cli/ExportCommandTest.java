@@ -115,6 +115,14 @@ class ExportCommandTest {
                         "No gain of this file is to be expected: 2 GPUs");
         assertThat(CommandRun.of("export --for nccl --machine " + pair).err())
                 .contains("nothing is written: 2 GPUs form a single ring");
+        assertThat(CommandRun.of("export --for rccl -m mi300x8 --devices 0,1").status())
+                .isZero();
+        Path three = Files.writeString(
+                folder.resolve("three.txt"), "GPU0 GPU1 GPU2\nGPU0 X NV12 PHB\nGPU1 NV12 X PHB\nGPU2 PHB PHB X\n");
+        assertThat(CommandRun.of("export --for nccl -m " + three).err())
+                .as("chains of the only ring carry more than the ring")
+                .contains("Expected gain of large allreduces over NCCL's own rings, predicted by the links and not"
+                        + " measured: 1.3 times");
     }
 
     @Test

@@ -171,6 +171,6 @@ final class PresetBuilder {
     }
 
     private boolean isDirect(int a, int b) {
-        return links.stream().anyMatch(link -> link.a() == a && link.b() == b);
+        return links.stream().anyMatch(link -> (link.a() == a || link.b() == a) && link.other(a) == b);
     }
 }

@@ -104,7 +104,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         }
         lines.add("# where kernels exchange buffers directly ("
                 + (chosen.machine().size() == 2
-                        ? "between two GPUs by all algorithms, one-shot"
+                        ? "between two GPUs: all algorithms; one-shot only"
                         : "packing behind a switch, star, one-shot")
                 + " out of place), the times are of buffers from Communicator.allocateAll; those of other"
                 + " buffers, which kernels copy through memory of their own, are not shown; NCCL's kernels for"

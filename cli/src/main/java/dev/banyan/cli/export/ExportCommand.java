@@ -22,7 +22,6 @@ import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.Names;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.NoPeerAccess;
-import dev.banyan.topology.internal.text.LinkNames;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -169,7 +168,7 @@ public final class ExportCommand extends Subcommand {
         Variants named = variants.of(List.of(AlgorithmChoice.RING));
         NcclExport export = NcclExport.of(
                 chosen, Math.min(named.rings(), mostChannels(chosen.machine().size())));
-        String useless = export.uselessness();
+        String useless = target == Target.nccl ? export.uselessnessOfGraph() : export.uselessness();
         if (useless != null && !force) {
             throw new IllegalStateException("nothing is written: " + useless
                     + ", so let it search (--force writes the file all the same"
@@ -224,7 +223,7 @@ public final class ExportCommand extends Subcommand {
                                         : "; banyan_plans.py takes the second plan, that of the highest rate by the"
                                                 + " links, from "
                                                 + new ByteSize(set.leastBytes().getLast()).label() + " on")
-                        + "; " + (LinkNames.isOfAmd(chosen.whole()) ? "RCCL" : "NCCL")
+                        + "; " + (NcclLimits.rcclRunsOn(chosen.whole()) ? "RCCL" : "NCCL")
                         + " carries calls that no plan fits; call"
                         + " banyan_plans.register(rank) before init_process_group, and start as that file says"));
         out().println("# " + MscclppGain.sentence(chosen, carried, set.rateGbs()));

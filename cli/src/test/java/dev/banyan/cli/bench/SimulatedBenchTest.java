@@ -190,6 +190,17 @@ class SimulatedBenchTest {
                 .isGreaterThan(rows.get(1).get("timeUs").asDouble());
     }
 
+    /** The model of four takes the switch up to some 32 MiB, and rings beyond. */
+    @Test
+    void sumsInTheSwitchAreNamedWhereSomeSizesTakeThem() {
+        assertThat(CommandRun.of("predict -m dgx-h100 -g 4 -a nccl -b 1M -e 1G -f 4")
+                        .out())
+                .contains(
+                        "NVLS from 16 MiB, Simple from",
+                        "# nccl: simulated rings and protocols of NCCL and its sums in the switch (NVLS)",
+                        "end at the 360 GB/s of algbw at which the links are full");
+    }
+
     @Test
     void ncclStandsBesideWithItsErrorOfTheClass(@TempDir Path folder) throws Exception {
         Path picture = folder.resolve("sweep.svg");

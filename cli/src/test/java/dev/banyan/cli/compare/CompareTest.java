@@ -130,6 +130,11 @@ class CompareTest {
                 .anyMatch(line -> line.matches("  packing in the switch +400\\.000 +1\\.000 +[23][0-9.]+ +- +- +-"));
         assertThat(CommandRun.of("compare --machine dgx-a100 --devices 0-3").out())
                 .doesNotContain("in the switch");
+        assertThat(CommandRun.of("compare --machine dgx-h100 --devices 0-4")
+                        .out()
+                        .lines())
+                .as("rounding makes no rate greater than the bound")
+                .anyMatch(line -> line.matches("  nccl +375\\.000 +1\\.000 +2[0-9.]+ +- +- +-"));
     }
 
     /** Kernels need access between all pairs for their sums in the switch. */

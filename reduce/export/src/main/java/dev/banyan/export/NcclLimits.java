@@ -3,6 +3,7 @@ package dev.banyan.export;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.text.LinkNames;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,9 +23,9 @@ public record NcclLimits(int channels, int elements) {
 
     private static final Pattern VERSION = Pattern.compile("(\\d{1,3})\\.(\\d{1,3})(?:\\.(\\d{1,3}))?(?:[-+].*)?");
 
-    /** Returns whether RCCL takes the rings of a machine's GPUs: they are AMD's if xGMI joins some of them. */
+    /** Returns whether RCCL takes the rings of a machine's GPUs: they are AMD's, as far as its description shows. */
     public static boolean rcclRunsOn(Machine machine) {
-        return machine.links().stream().anyMatch(link -> link.kind() == Link.Kind.XGMI);
+        return LinkNames.isOfAmd(machine);
     }
 
     /** Returns whether a machine has NVIDIA's GPUs, as far as its description shows; RCCL's files state sm as well. */

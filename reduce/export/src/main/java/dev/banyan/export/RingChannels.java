@@ -30,7 +30,6 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
     private static final double MOST_CHANNEL_GBS = 25;
 
     private static final double ROUNDING = 1e-9;
-    private static final int MOST_WITH_ONE_RING = 3;
 
     public RingChannels {
         orders = orders.stream().map(List::copyOf).toList();
@@ -109,13 +108,10 @@ public record RingChannels(Network network, List<List<Integer>> orders, BigFract
     }
 
     /**
-     * Returns whether all rings of a network are equally good: two or three devices of one socket form a single ring.
-     * Of more, no two have a link of their own, and all have the same links to the same hubs, as around NVSwitches.
+     * Returns whether all rings of a network are equally good: no two devices have a link of their own, and all have
+     * the same links to the same hubs, as around NVSwitches.
      */
     public static boolean anyOrderIsAsGood(Network network) {
-        if (network.ranks() <= MOST_WITH_ONE_RING && !NcclSearch.matters(network)) {
-            return true;
-        }
         List<Map<Integer, Long>> links = IntStream.range(0, network.ranks())
                 .mapToObj(rank -> IntStream.range(network.firstOut(rank), network.firstOut(rank + 1))
                         .boxed()

@@ -121,13 +121,17 @@ class SurroundingsTest {
                 table.replace("GPU1\tOK", "GPU1\tZZ"),
                 table.replace("GPU1\tOK", "GPU1\tX"),
                 table.replace("GPU0\tX\tOK", "GPU0\tX\tZZ"),
-                peers("", "ZZ"),
                 table.replace("GPU0\tX", "GPU0\tOK"))) {
             assertThatThrownBy(() -> read(PAIR + "\n" + text))
                     .as(text)
                     .isInstanceOf(InputException.class)
                     .hasMessageContaining("is no status of peer access");
         }
+        assertThatThrownBy(() -> read(PAIR + "\n" + peers("", "ZZ")))
+                .isInstanceOf(InputException.class)
+                .hasMessageStartingWith("topo.txt:5: the table that begins here has neither links nor states of peer");
+        assertThat(read(PAIR + "\n" + PAIR).warnings())
+                .containsExactly("a second table follows at line 5; only the first is read");
     }
 
     @Test

@@ -9,6 +9,7 @@ import dev.banyan.topology.LinkMatrix;
 import dev.banyan.topology.LinkSpeeds;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Presets;
 import dev.banyan.topology.internal.matrix.MatrixWriter;
 import dev.banyan.topology.internal.nvidia.TopoTextWriter;
@@ -59,6 +60,11 @@ class TextRoundTripTest {
         Machine again = new MachineReader().parse("again", TopoTextWriter.write(machine));
 
         assertThat(TopoTextFormatTest.labels(again)).isEqualTo(TopoTextFormatTest.labels(machine));
+        for (int a = 0; a < machine.size(); a++) {
+            for (int b = 0; b < a; b++) {
+                assertThat(NoPeerAccess.between(again, a, b)).isEqualTo(NoPeerAccess.between(machine, a, b));
+            }
+        }
     }
 
     @ParameterizedTest

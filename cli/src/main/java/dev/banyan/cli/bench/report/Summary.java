@@ -60,8 +60,8 @@ public final class Summary {
     }
 
     /**
-     * Times out of place, size by algorithm. The least of each size is marked where its range overlaps with none of
-     * another time.
+     * Times out of place, size by algorithm. The least of each size, with all that take as long, is marked where their
+     * ranges overlap with none of a longer time.
      *
      * @param times what times they are, in words
      */
@@ -70,8 +70,14 @@ public final class Summary {
         List<List<Row>> unmarked = new ArrayList<>();
         for (List<Row> rows : bySize) {
             Row best = best(rows);
-            List<Row> others = rows.stream().filter(row -> us(row) != us(best)).toList();
-            boolean wins = !others.isEmpty() && others.stream().allMatch(row -> most(best) < least(row));
+            Map<Boolean, List<Row>> byTie =
+                    rows.stream().collect(Collectors.partitioningBy(row -> us(row) == us(best)));
+            List<Row> others = Objects.requireNonNull(byTie.get(false));
+            double most = Objects.requireNonNull(byTie.get(true)).stream()
+                    .mapToDouble(Summary::most)
+                    .max()
+                    .orElseThrow();
+            boolean wins = !others.isEmpty() && others.stream().allMatch(row -> most < least(row));
             String mark = wins ? "*" : " ";
             if (!wins) {
                 unmarked.add(rows);
@@ -82,7 +88,8 @@ public final class Summary {
         }
         lines.addAll(0, headings(Numbers.format("# %10s", "size")));
         int marked = bySize.size() - unmarked.size();
-        lines.addFirst("# " + times + (marked > 0 ? "; * is the least where no other range overlaps" : ""));
+        lines.addFirst("# " + times
+                + (marked > 0 ? "; * is the least, ties included, where no range of a longer time overlaps" : ""));
         if (!unmarked.isEmpty()) {
             lines.add("# "
                     + (marked > 0
@@ -230,10 +237,9 @@ public final class Summary {
                         || name.apply(apart, row.bytes()).isEmpty()) {
                     continue;
                 }
-                String choice = name.apply(apart, row.bytes())
-                        + (apart.equals(inPlace) || inPlace == null
-                                ? ""
-                                : " (in place " + name.apply(inPlace, row.bytes()) + ")");
+                String named = name.apply(apart, row.bytes());
+                String namedInPlace = inPlace == null ? named : name.apply(inPlace, row.bytes());
+                String choice = named + (namedInPlace.equals(named) ? "" : " (in place " + namedInPlace + ")");
                 if (!choice.equals(last)) {
                     choices.add(choice + (bySize.size() == 1 ? "" : " from " + size(row)));
                     last = choice;

@@ -113,7 +113,8 @@ class SummaryTest {
                 predicted(AlgorithmChoice.NCCL, 4096, 100, null)));
         assertThat(summary.table("predicted time (us)"))
                 .containsExactly(
-                        "# predicted time (us); * is the least where no other range overlaps",
+                        "# predicted time (us); * is the least, ties included, where no range of a longer time"
+                                + " overlaps",
                         "#       size         auto      one-shot          nccl ",
                         "#      1 KiB          5.0*          5.0*         25.0 ",
                         "#      4 KiB         10.0          40.0          25.0 ",
@@ -127,6 +128,17 @@ class SummaryTest {
                         predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 20)),
                         predicted(AlgorithmChoice.ONE_SHOT, 256, 5, new TimeRange(4, 20))))
                 .isEqualTo("# no size has a certain winner: the ranges of the fastest overlap");
+    }
+
+    /** 5 us is marked at neither, as one of them is at most 30, more than 24. */
+    @Test
+    void allThatTakeAsLongMustWin() {
+        Row auto = predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 20));
+        Row oneShot = predicted(AlgorithmChoice.ONE_SHOT, 256, 5, new TimeRange(4, 30));
+        Row nccl = predicted(AlgorithmChoice.NCCL, 256, 25, new TimeRange(24, 26));
+        assertThat(verdict(auto, oneShot, nccl)).startsWith("# no size has a certain winner");
+        assertThat(verdict(oneShot, auto, nccl)).startsWith("# no size has a certain winner");
+        assertThat(verdict(auto, nccl)).doesNotContain("certain winner");
     }
 
     @Test

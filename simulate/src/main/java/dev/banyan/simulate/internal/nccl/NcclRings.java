@@ -192,7 +192,7 @@ public final class NcclRings {
                 fastest = protocol;
             }
         }
-        if (collective == Collective.ALL_REDUCE && switchGbs > 0) {
+        if (addsInSwitch(collective)) {
             double dataUs = throughSwitchUs(bytes) / profile.get(Protocol.NVLS.fraction());
             double us = profile.get(Protocol.NVLS.baseUs()) + filled(dataUs, Protocol.NVLS.fillUs(profile));
             fastest = us < least ? Protocol.NVLS : fastest;
@@ -211,9 +211,12 @@ public final class NcclRings {
      */
     public double leastUs(Collective collective, long bytes) {
         double aroundRings = bytes * Objects.requireNonNull(linkUsPerByte.get(collective));
-        return collective == Collective.ALL_REDUCE && switchGbs > 0
-                ? Math.min(aroundRings, throughSwitchUs(bytes))
-                : aroundRings;
+        return addsInSwitch(collective) ? Math.min(aroundRings, throughSwitchUs(bytes)) : aroundRings;
+    }
+
+    /** Returns whether some calls may be sums in a switch. */
+    public boolean addsInSwitch(Collective collective) {
+        return collective == Collective.ALL_REDUCE && switchGbs > 0;
     }
 
     /** Returns the algbw at which links carry an allreduce that the switch adds up, in GB/s; 0 where NCCL has none. */

@@ -63,6 +63,9 @@ public record Comparison(
         List<String> warnings,
         @JsonIgnore List<String> assumed,
         @JsonIgnore List<String> remarks) {
+    /** The part of a rate in floating point that rounding may add. */
+    private static final double ROUNDING = 1e-9;
+
     /** The remark of rows that use more than the bound counts. */
     public static final String OVER_OTHERS =
             "over links that the bound leaves out (PCIe beside NVLink or xGMI, or host memory between devices without a"
@@ -224,9 +227,10 @@ public record Comparison(
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.linkRateGbs();
             boolean goesAround = nccl.goesAroundRings();
-            Optional<Limit> higher = rate <= bound.doubleValue()
+            double least = rate * (1 - ROUNDING);
+            Optional<Limit> higher = least <= bound.doubleValue()
                     ? Optional.empty()
-                    : beyond.stream().filter(limit -> limit.algbwGBs() >= rate).findFirst();
+                    : beyond.stream().filter(limit -> limit.algbwGBs() >= least).findFirst();
             return new Row(
                     name,
                     rate,

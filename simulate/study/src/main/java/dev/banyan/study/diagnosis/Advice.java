@@ -2,6 +2,7 @@ package dev.banyan.study.diagnosis;
 
 import dev.banyan.export.NcclChains;
 import dev.banyan.export.NcclLimits;
+import dev.banyan.export.NcclSearch;
 import dev.banyan.export.RingChannels;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.internal.nccl.Transport;
@@ -21,15 +22,13 @@ import java.util.stream.IntStream;
 public record Advice(String change, String reason) {
     /**
      * Returns the advice to give NCCL Banyan's rings, unless every ring is as good or none joins the devices. Three
-     * devices have one ring.
+     * devices have one ring, of which NCCL may count too little only where it leaves a CPU.
      */
     static Optional<Advice> export(Machine machine) {
-        if (machine.size() <= 3) {
-            return Optional.empty();
-        }
         return RingSet.of(machine, IntStream.range(0, machine.size()).toArray())
                 .map(rings -> RingChannels.of(rings, 2))
-                .filter(channels -> !channels.anyOrderIsAsGood())
+                .filter(channels ->
+                        !channels.anyOrderIsAsGood() && (machine.size() > 3 || NcclSearch.matters(channels.network())))
                 .map(_ -> NcclLimits.rcclRunsOn(machine)
                         ? new Advice(
                                 "NCCL_RINGS, as banyan export --for rccl writes it",

@@ -32,6 +32,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     /** The least and the greatest bandwidth that NCCL counts between two sockets. */
     private static final List<Double> SOCKETS = List.of(6.0, 40.0);
 
+    private static final int MOST_WITH_ONE_RING = 3;
+
     /** Factors that differ by less are printed alike. */
     private static final double CLOSE = 1.05;
 
@@ -44,16 +46,26 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return new NcclExport(chosen.machine(), rings, rings.filling(mostChannels));
     }
 
-    /** Returns why such a file is of no use here, or null. */
+    /** Returns why rings are of no use here, or null. */
     public @Nullable String uselessness() {
-        if (!channels.anyOrderIsAsGood()) {
-            return null;
-        }
-        return machine.size() <= 3
-                ? machine.size() + " GPUs form a single ring, which NCCL's own search finds as well"
-                : "every ring is as good as any other here, since all devices have the same links to the same switches"
+        return channels.anyOrderIsAsGood()
+                ? "every ring is as good as any other here, since all devices have the same links to the same switches"
                         + " or CPU; NCCL's own search finds as much"
-                        + (channels.network().switchesReduce() ? ", and NCCL can sum in the switches" : "");
+                        + (channels.network().switchesReduce() && machine.size() > 2
+                                ? ", and NCCL can sum in the switches"
+                                : "")
+                : null;
+    }
+
+    /** Returns why a graph file, which has rings and chains, is of no use here, or null. */
+    public @Nullable String uselessnessOfGraph() {
+        String useless = uselessness();
+        return useless == null
+                        && machine.size() <= MOST_WITH_ONE_RING
+                        && !NcclSearch.matters(channels.network())
+                        && !NcclChains.of(machine, channels).areTakenBefore(channels)
+                ? machine.size() + " GPUs form a single ring, which NCCL's own search finds as well"
+                : useless;
     }
 
     /**
@@ -78,7 +90,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                             + " tuner counts trees no faster than rings, and takes rings");
         }
         BigFraction algbw = takesChains ? chains.algbw() : channels.algbw();
-        String useless = uselessness();
+        String useless = uselessnessOfGraph();
         remarks.addAll(
                 useless != null
                         ? List.of("No gain of this file is to be expected: " + useless)

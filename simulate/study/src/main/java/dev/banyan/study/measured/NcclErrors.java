@@ -231,6 +231,16 @@ public record NcclErrors(
                         : "No published sweep of " + collective.label() + " with this profile says how far it is off";
     }
 
+    /** Returns the stated versions of NCCL in brackets; nothing where none is stated. */
+    private String versions() {
+        List<String> stated =
+                versions.stream().filter(version -> !version.equals(UNSTATED)).toList();
+        return stated.isEmpty()
+                ? ""
+                : " (NCCL " + String.join(", ", stated)
+                        + (stated.size() < versions.size() ? " and unstated versions)" : ")");
+    }
+
     private String sentence(int gpus) {
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
@@ -239,13 +249,13 @@ public record NcclErrors(
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
                 + medians.keySet().stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
-                + (versions.equals(List.of(UNSTATED)) ? "" : " (NCCL " + String.join(", ", versions) + ")")
+                + versions()
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " gave its constants, is "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on")
                 + (medians.size() > 1 && median > 0
-                        ? Numbers.format(" (%.1f%% of those on %d GPUs)", 100 * median, gpus)
+                        ? Numbers.format(" (on %d GPUs alone %.1f%%)", gpus, 100 * median)
                         : "")
                 + ", "
                 + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");

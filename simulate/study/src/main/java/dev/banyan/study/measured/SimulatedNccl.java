@@ -178,7 +178,7 @@ public final class SimulatedNccl {
     /** Returns the algbw that no range exceeds, in words. */
     public String fullRate(Collective collective) {
         return Numbers.gbs(GIB / rings.leastUs(collective, GIB) / 1e3) + " of algbw "
-                + (!goesAroundRings(collective)
+                + (rings.addsInSwitch(collective)
                         ? "at which the links are full"
                         : "that copies reach over these links"
                                 + (rings.goThroughHost() ? ", if both ways at once are as fast as one alone" : ""));
@@ -215,7 +215,7 @@ public final class SimulatedNccl {
         remarks.add((mayFindOthers
                         ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
                         : "nccl: simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
-                + (goesAroundRings(collective) ? "" : " and its sums in the switch (NVLS)")
+                + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
                 + ", without its trees"
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (mayFindOthers) {

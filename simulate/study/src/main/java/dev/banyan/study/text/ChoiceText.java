@@ -40,7 +40,7 @@ public final class ChoiceText {
 
     /**
      * Returns the text of what a call takes: an algorithm, or those of a sum's parts with + between. Lengths of chunks
-     * are rounded, and left out where they cut nothing.
+     * are rounded, and left out where they are no shorter than the call.
      *
      * @param bytes of the call
      */

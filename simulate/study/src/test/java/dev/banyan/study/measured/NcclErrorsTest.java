@@ -95,6 +95,14 @@ class NcclErrorsTest {
                 .isEqualTo("No published sweep of all_reduce with this profile says how far it is off");
     }
 
+    @Test
+    void theAskedNumberOfGpusHasAMedianOfItsOwnWhereSweepsDiffer() {
+        assertThat(NcclErrors.sentence(profile("pcie"), Collective.ALL_REDUCE, 2))
+                .containsPattern("from 64 KiB on \\(on 2 GPUs alone [0-9.]+%\\), ");
+        assertThat(NcclErrors.sentence(profile("pcie"), Collective.ALL_REDUCE, 3))
+                .doesNotContain("alone");
+    }
+
     /** All small rows of V100 are of one process, whose launches hide what a process for each GPU would take. */
     @Test
     void rowsThatLaunchesHoldUpGiveNoRange() {

@@ -1,6 +1,5 @@
 package dev.banyan.topology.internal.nvidia;
 
-import dev.banyan.topology.Connection;
 import dev.banyan.topology.internal.text.Token;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -33,10 +32,7 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
         return tables;
     }
 
-    /**
-     * Returns whether the table of a header is one of {@code topo -p2p}: some cell says so, or it has a row of each
-     * column and no cell of {@code topo -m} beside X.
-     */
+    /** Returns whether the table of a header is one of {@code topo -p2p}: some cell says so. */
     static boolean isAt(TopoLines lines, int header) {
         int line = header;
         for (Token name : words(lines, header)) {
@@ -45,18 +41,11 @@ record PeerTable(int line, String option, Map<String, Map<String, String>> statu
             if (row.stream().anyMatch(word -> TopoCell.isPeerStatus(word.text()))) {
                 return true;
             }
-            if (row.isEmpty()
-                    || !row.getFirst().text().equals(name.text())
-                    || row.stream().skip(1).anyMatch(word -> isLink(word.text()))) {
+            if (row.isEmpty() || !row.getFirst().text().equals(name.text())) {
                 return false;
             }
         }
-        return true;
-    }
-
-    private static boolean isLink(String word) {
-        TopoCell cell = TopoCell.of(word);
-        return cell != null && cell.kind() != Connection.Kind.SELF;
+        return false;
     }
 
     private static List<Token> words(TopoLines lines, int line) {

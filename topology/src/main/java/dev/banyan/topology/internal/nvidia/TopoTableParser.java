@@ -95,6 +95,13 @@ final class TopoTableParser {
         while (second >= 0 && PeerTable.isAt(lines, second)) {
             second = lines.findTable(second + 1);
         }
+        if (second >= 0 && isWithoutLinks(second)) {
+            throw refusals.at(
+                    second,
+                    0,
+                    "the table that begins here has neither links nor states of peer access; save the output of"
+                            + " \"nvidia-smi topo -m\" and \"nvidia-smi topo -p2p r\" to a file again");
+        }
         if (second >= 0) {
             warnings.add("a second table follows at line " + (second + 1) + "; only the first is read");
         }
@@ -105,6 +112,17 @@ final class TopoTableParser {
         boolean old = legend.containsKey("SOC") || whole.anyCell("SOC");
         peerTables.addAll(PeerTable.all(refusals, lines));
         return new TopoTable(ends.stream().map(Token::text).toList(), rows, old, cards, warnings);
+    }
+
+    /** Returns whether a table of several devices has no cell of {@code topo -m} beside X. */
+    private boolean isWithoutLinks(int header) {
+        int row = lines.nextContent(header + 1);
+        List<Token> cells = row < lines.size() ? Token.words(lines.get(row)) : List.of();
+        return cells.size() > 2
+                && cells.stream()
+                        .skip(1)
+                        .map(cell -> TopoCell.of(cell.text()))
+                        .allMatch(cell -> cell == null || cell.kind() == Connection.Kind.SELF);
     }
 
     /** Returns the tables of {@code topo -p2p} that stand beside the table that was read. */

@@ -4,12 +4,15 @@ import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Nic;
+import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Routes;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.List;
 
 /**
- * Writes a machine as {@code nvidia-smi topo -m} would print it, to compare it with a real one. Bandwidths
- * and hubs are lost; a pair without any path is written as SYS, as it can only go through the host.
+ * Writes a machine as {@code nvidia-smi topo -m} would print it, to compare it with a real one; where pairs have no
+ * peer access, the table of {@code topo -p2p} follows. Bandwidths and hubs are lost; a pair without any path is written
+ * as SYS, as it can only go through the host.
  */
 public final class TopoTextWriter {
     /** Attribute of a device: the CPUs near it, as {@code topo -m} prints them. */
@@ -70,7 +73,34 @@ public final class TopoTextWriter {
                         .append('\n');
             }
         }
+        if (RefusedPairs.any(machine)) {
+            peers(machine, text);
+        }
         return text.toString();
+    }
+
+    private static void peers(Machine machine, StringBuilder text) {
+        int gpus = machine.size();
+        text.append('\n');
+        for (int gpu = 0; gpu < gpus; gpu++) {
+            text.append('\t').append(label(gpu, gpus));
+        }
+        text.append('\n');
+        for (int a = 0; a < gpus; a++) {
+            text.append(label(a, gpus));
+            for (int b = 0; b < gpus; b++) {
+                text.append('\t').append(a == b ? "X" : NoPeerAccess.between(machine, a, b) ? "NS" : "OK");
+            }
+            text.append('\n');
+        }
+        text.append("""
+
+            Legend:
+
+              X    = Self
+              OK   = Status Ok
+              NS   = Not supported
+            """);
     }
 
     private static String label(int end, int gpus) {
