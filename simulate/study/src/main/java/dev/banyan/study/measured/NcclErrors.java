@@ -232,13 +232,13 @@ public record NcclErrors(
     }
 
     /** Returns the stated versions of NCCL in brackets; nothing where none is stated. */
-    private String versions() {
-        List<String> stated =
+    private String stated() {
+        List<String> known =
                 versions.stream().filter(version -> !version.equals(UNSTATED)).toList();
-        return stated.isEmpty()
+        return known.isEmpty()
                 ? ""
-                : " (NCCL " + String.join(", ", stated)
-                        + (stated.size() < versions.size() ? " and unstated versions)" : ")");
+                : " (NCCL " + String.join(", ", known)
+                        + (known.size() < versions.size() ? " and unstated versions)" : ")");
     }
 
     private String sentence(int gpus) {
@@ -249,7 +249,7 @@ public record NcclErrors(
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
                 + medians.keySet().stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
-                + versions()
+                + stated()
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " gave its constants, is "
