@@ -203,7 +203,11 @@ function cells(curve) {
 function legend() {
   const rows = curves.map((curve, index) => {
     const name =
-      curve.name === BOUND ? BOUND_NAME : curve.name === AUTO ? "auto (what Banyan takes)" : curve.name;
+      curve.name === BOUND
+        ? BOUND_NAME
+        : curve.name === AUTO
+          ? "auto (what Banyan takes)"
+          : curve.name + (model.inSwitch?.rate && ["packing", "star"].includes(curve.name) ? " (in the switch)" : "");
     return html(
       "tr",
       { "data-curve": curve.name },

@@ -310,8 +310,8 @@ function ratioCells(rate, bound) {
   ];
 }
 
-function inSwitchRow() {
-  return html("tr", {}, html("td", {}, "packing in the switch"), ...ratioCells(model.inSwitch.rate, model.inSwitch.bound));
+function inSwitchRow(name, rate) {
+  return html("tr", {}, html("td", {}, `${name} in the switch`), ...ratioCells(rate, model.inSwitch.bound));
 }
 
 function treeControls(set, way) {
@@ -393,7 +393,7 @@ function panel() {
         "tbody",
         {},
         ...model.algorithms.map((name, algorithm) => wayRow(set, name, algorithm)),
-        ...(isInSwitch ? [inSwitchRow()] : []),
+        ...(isInSwitch ? [inSwitchRow("packing", model.inSwitch.rate), inSwitchRow("star", model.inSwitch.star)] : []),
       ),
     ),
     ...(isInSwitch
@@ -401,9 +401,8 @@ function panel() {
           html(
             "p",
             { class: "note", id: "in-switch" },
-            "The last row is with sums in the switch; its percentage is of the bound with such sums. The times of packing " +
-              "and star below include them, too, for buffers of Communicator.allocateAll; others pass a stage, which takes " +
-              "longer. No GPU has run these kernels yet.",
+            "The last rows are with sums in the switch; their percentages are of the bound with such sums. The times of " +
+              "packing and star below are those in the switch. No GPU has run these kernels yet.",
           ),
         ]
       : []),

@@ -94,7 +94,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
             if (algorithms.stream().map(AlgorithmConfig::algorithm).anyMatch(OF_THE_SWITCH::contains)) {
                 lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies")
                         + " for packing and star"
-                        + (isCompared() ? " (compare: packing in the switch)" : "")
+                        + (isCompared() ? " (their rows in the switch in compare)" : "")
                         + "; no GPU has run these kernels yet");
             }
         } else if (withoutSwitch && chosen.network().switchesReduce()) {
@@ -109,11 +109,15 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 + " out of place), the times are of buffers from Communicator.allocateAll; those of other"
                 + " buffers, which kernels copy through memory of their own, are not shown; NCCL's kernels for"
                 + " symmetric memory are not modelled");
+        if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {
+            lines.add("# one-shot: out of place kernels load from the buffers of all others; in place they store to all"
+                    + " others, which the constants make faster for long calls");
+        }
         return lines;
     }
 
     private boolean isCompared() {
-        return SwitchRate.of(
+        return SwitchRate.ofPacking(
                         chosen.network(), AllReducePacking.of(chosen.network()).bound())
                 .isPresent();
     }

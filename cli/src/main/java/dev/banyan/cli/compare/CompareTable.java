@@ -72,7 +72,7 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
     private List<String> notes() {
         List<String> lines = new ArrayList<>();
         Optional<Row> inSwitch = comparison.rows().stream()
-                .filter(row -> row.name().equals(SwitchRate.NAME))
+                .filter(row -> row.name().equals(SwitchRate.PACKING))
                 .findFirst();
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratio: to the bound (" + comparison.counted() + ")"
@@ -82,17 +82,17 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                     + "; rows use no other links unless a remark says so");
         }
         lines.add("algbw, ratio: by the links alone");
-        lines.add(
-                "predicted: calls out of place by the simulator, with some assumed constants (predict -v prints them);"
-                    + " below algbw, since copies and kernels reach only a part of a link's speed and each block of a"
-                    + " kernel moves only so much"
-                        + (predicted.execution() == Execution.PROGRAMS
-                                ? "; banyan predict has ranges where they are known"
-                                : "; for CUDA graphs, of which no range is known"));
+        lines.add("predicted: calls out of place" + predicted.buffers()
+                + " by the simulator, with some assumed constants (predict -v prints them);"
+                + " below algbw, since copies and kernels reach only a part of a link's speed and each block of a"
+                + " kernel moves only so much"
+                + (predicted.execution() == Execution.PROGRAMS
+                        ? "; banyan predict has ranges where they are known"
+                        : "; for CUDA graphs, of which no range is known"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
-            lines.add("packing, star: the rows are of their trees alone and have no prediction; in banyan predict,"
-                    + " kernels let the switch add up for both");
+            lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; in banyan"
+                    + " predict and on the page, packing and star are those in the switch");
         }
         if (!comparison.relays().isEmpty()) {
             lines.add("predicted: nothing that goes through relays");

@@ -47,11 +47,13 @@ public record PageModel(
      * @param counted which links and abilities the bound counts
      * @param why why no schedule can exceed it
      * @param rate GB/s of algbw that kernels carry by packing; null where they have no switch add
+     * @param star the same of a star around the first GPU
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record SwitchModel(
             double bound,
             String counted,
             String why,
-            @Nullable Double rate) {}
+            @Nullable Double rate,
+            @Nullable Double star) {}
 }

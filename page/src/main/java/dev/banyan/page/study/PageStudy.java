@@ -33,6 +33,7 @@ import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -134,11 +135,10 @@ public final class PageStudy {
                 Objects.requireNonNull(curves.getLast().points().getLast().choice(), "auto chooses");
         int ofLargest = ALGORITHMS.indexOf(AlgorithmConfig.parse(largest).algorithm());
         SimulatedCosts costs = new SimulatedCosts(machine, profile, execution);
+        PredictedExecution executed = PredictedExecution.ofPacking(machine, costs);
         String executors = executors(curves)
-                + PredictedExecution.ofPacking(machine, costs)
-                        .remark()
-                        .map(remark -> ". " + remark)
-                        .orElse("");
+                + executed.buffers()
+                + executed.remark().map(remark -> ". " + remark).orElse("");
         NcclCurve nccl = NcclCurve.of(machine, profile);
         nccl.curve().ifPresent(curves::add);
         curves.addAll(others);
@@ -186,25 +186,29 @@ public final class PageStudy {
             return "Times of Banyan are predicted for CUDA graphs of copies and kernels, chunk by chunk, and have no"
                     + " range";
         }
-        String kernels = "Times of Banyan with a range are of one kernel on each GPU";
-        return ranged.contains(false)
-                ? kernels + ". Times of Banyan without a range are of graphs of copies and kernels, chunk by chunk"
-                : kernels;
+        return (ranged.contains(false)
+                        ? "Times of Banyan without a range are of graphs of copies and kernels, chunk by chunk. "
+                        : "")
+                + "Times of Banyan with a range are of one kernel on each GPU";
     }
 
     private @Nullable SwitchModel inSwitch() {
         Network network = chosen.network();
         Bound forwarding = AllReducePacking.of(network).bound();
-        Double rate = execution != Execution.PROGRAMS
-                ? null
-                : SwitchRate.of(network, forwarding)
-                        .map(carried -> carried.gbs().doubleValue())
-                        .orElse(null);
+        boolean isByKernels = execution == Execution.PROGRAMS;
         return Limit.reduced(network, Collective.ALL_REDUCE, forwarding).stream()
                 .findFirst()
                 .map(limit -> new SwitchModel(
-                        limit.algbwGBs(), limit.counted(), limit.certificate().sentence(), rate))
+                        limit.algbwGBs(),
+                        limit.counted(),
+                        limit.certificate().sentence(),
+                        isByKernels ? gbs(SwitchRate.ofPacking(network, forwarding)) : null,
+                        isByKernels ? gbs(SwitchRate.ofStar(network, forwarding)) : null))
                 .orElse(null);
+    }
+
+    private static @Nullable Double gbs(Optional<SwitchRate> rate) {
+        return rate.map(carried -> carried.gbs().doubleValue()).orElse(null);
     }
 
     private static void simulated(Runnable onPart) {

@@ -20,7 +20,9 @@ import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.allreduce.AllReducePacking;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -70,9 +72,6 @@ public record Comparison(
     public static final String OVER_OTHERS =
             "over links that the bound leaves out (PCIe beside NVLink or xGMI, or host memory between devices without a"
                     + " path)";
-
-    /** Algorithms that kernels carry out with sums in a switch where it can add, so that nothing else is predicted. */
-    private static final Set<AlgorithmChoice> SUMMED_IN_SWITCH = Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR);
 
     /**
      * One way to carry it; without figures where it refuses the machine.
@@ -150,16 +149,19 @@ public record Comparison(
                 ? null
                 : AllReducePacking.of(chosen.network()).bound();
         PredictedRates predicted = PredictedRates.of(chosen.machine(), execution);
-        Optional<SwitchRate> inSwitch = SwitchRate.of(network, bound);
-        Double packingGbs = null;
+        Map<AlgorithmChoice, SwitchRate> inSwitch = new EnumMap<>(AlgorithmChoice.class);
+        if (execution == Execution.PROGRAMS) {
+            SwitchRate.ofPacking(network, bound).ifPresent(rate -> inSwitch.put(AlgorithmChoice.PACKING, rate));
+            SwitchRate.ofStar(network, bound).ifPresent(rate -> inSwitch.put(AlgorithmChoice.STAR, rate));
+        }
+        List<Row> ofSwitch = new ArrayList<>();
         List<Row> rows = new ArrayList<>();
         for (AlgorithmConfig algorithm : algorithms) {
             Trial trial = Trial.warm(new Contender(algorithm), chosen);
             Double gbs = trial.figures() == null ? null : (Double) predicted.gbs(algorithm);
-            if (execution == Execution.PROGRAMS
-                    && inSwitch.isPresent()
-                    && SUMMED_IN_SWITCH.contains(algorithm.algorithm())) {
-                packingGbs = algorithm.algorithm() == AlgorithmChoice.PACKING ? gbs : packingGbs;
+            SwitchRate summed = inSwitch.get(algorithm.algorithm());
+            if (summed != null) {
+                ofSwitch.add(inTheSwitch(summed, gbs));
                 gbs = null;
             }
             rows.add(Row.of(trial, network, bound.gbs(), gbs));
@@ -174,9 +176,7 @@ public record Comparison(
         }
         onStep.run();
         List<Limit> beyond = Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound);
-        if (inSwitch.isPresent()) {
-            rows.add(inTheSwitch(inSwitch.get(), packingGbs));
-        }
+        rows.addAll(ofSwitch);
         rows.add(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
@@ -208,7 +208,7 @@ public record Comparison(
 
     private static Row inTheSwitch(SwitchRate rate, @Nullable Double predictedGbs) {
         return new Row(
-                SwitchRate.NAME,
+                rate.name(),
                 rate.gbs().doubleValue(),
                 rate.ratio(),
                 predictedGbs,
@@ -217,7 +217,7 @@ public record Comparison(
                 null,
                 null,
                 null,
-                rate.sentence());
+                rate.name().equals(SwitchRate.PACKING) ? rate.sentence() : null);
     }
 
     /** NCCL, rated by its links as all others, and predicted by its model. */

@@ -351,7 +351,7 @@ public record SweepDiagnosis(
 
         /** Returns how far the model itself was off, and what to look at where that explains little. */
         private String error(double ratio) {
-            String worst = NcclErrors.of(measured.profile(), collective)
+            String worst = NcclErrors.of(measured.profile(), collective, machine.size())
                     .map(NcclErrors::large)
                     .filter(errors -> errors.rows() > 0)
                     .map(NcclErrors.Errors::mostTimes)

@@ -28,7 +28,8 @@ public final class MscclppGain {
     public static String sentence(ChosenMachine chosen, Collective collective, double gbs) {
         Network network = chosen.network();
         if (collective.reduces()
-                && SwitchRate.of(network, AllReducePacking.of(network).bound()).isPresent()) {
+                && SwitchRate.ofPacking(network, AllReducePacking.of(network).bound())
+                        .isPresent()) {
             return "the switches of this machine add for NCCL, and not for these plans: expect no gain over NCCL for"
                     + " long calls; " + UNKNOWN;
         }

@@ -61,7 +61,7 @@ public record MachineBounds(
             Bound bound = Limit.bound(collective, network, root);
             double algbw = bound.gbs().doubleValue();
             Optional<SwitchRate> reduced =
-                    collective == Collective.ALL_REDUCE ? SwitchRate.of(network, bound) : Optional.empty();
+                    collective == Collective.ALL_REDUCE ? SwitchRate.ofPacking(network, bound) : Optional.empty();
             return new Row(
                     collective.label(),
                     collective.hasRoot() ? root : null,

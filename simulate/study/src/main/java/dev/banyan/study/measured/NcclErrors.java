@@ -12,24 +12,23 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The errors of simulated NCCL calls against all published sweeps of one collective on one class of machines: those of
- * {@code banyan validate}, without rows in which one process took longer to launch on its devices than the calls do, as
- * predictions are those of a process for each device. The figures are part of the library, the sweeps are not.
- * Immutable.
+ * The errors of simulated NCCL calls against published sweeps of one collective on one class of machines: all of them,
+ * and, where they differ in the number of devices, those of each number. They are those of {@code banyan validate},
+ * without rows in which one process took longer to launch on its devices than the calls do, as predictions are those of
+ * a process for each device. The figures are part of the library, the sweeps are not. Immutable.
  *
  * @param profile name of the built-in profile of the class
  * @param collective as nccl-tests name it
  * @param sweeps number of sweeps
- * @param medians median errors of the rows of {@value #LARGE} bytes and more, by how many devices the sweeps have
+ * @param gpus how many devices they have, each number once, ascending
  * @param versions NCCL's versions in them, as far as they are stated, and {@link #UNSTATED} for others
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
@@ -38,7 +37,7 @@ public record NcclErrors(
         String profile,
         String collective,
         int sweeps,
-        SortedMap<Integer, Double> medians,
+        List<Integer> gpus,
         List<String> versions,
         Errors large,
         Errors small) {
@@ -46,6 +45,8 @@ public record NcclErrors(
 
     /** From this size on, in bytes, links decide how long a call takes. */
     public static final long LARGE = 64 << 10;
+
+    private static final int LEAST_ROWS = 4;
 
     /** Up to this error its factor shows nothing new. */
     private static final double SMALL = 0.1;
@@ -63,11 +64,11 @@ public record NcclErrors(
      * @param worst the greatest
      */
     public record Errors(int rows, int unseen, long from, double median, double worst) {
-        /** Returns the errors of rows; 0 where there are none. */
+        /** Returns the errors of rows; 0 where there are too few for a worst error. */
         static Errors of(List<SweepComparison.Row> seen, List<SweepComparison.Row> unseen) {
             List<SweepComparison.Row> rows =
                     Stream.concat(seen.stream(), unseen.stream()).toList();
-            if (rows.isEmpty()) {
+            if (rows.size() < LEAST_ROWS) {
                 return new Errors(0, 0, 0, 0, 0);
             }
             SweepComparison compared = new SweepComparison(rows);
@@ -101,7 +102,7 @@ public record NcclErrors(
      *
      * @param seen the sweeps that were used for the constants
      * @param unseen the others
-     * @param byGpus all of them, by how many devices they have
+     * @param gpus how many devices each of them has
      * @param versions of NCCL in them
      */
     static NcclErrors of(
@@ -109,16 +110,13 @@ public record NcclErrors(
             Collective collective,
             List<SweepComparison> seen,
             List<SweepComparison> unseen,
-            SortedMap<Integer, List<SweepComparison>> byGpus,
+            List<Integer> gpus,
             List<String> versions) {
-        SortedMap<Integer, Double> medians = new TreeMap<>();
-        byGpus.forEach((gpus, sweeps) ->
-                medians.put(gpus, Errors.of(rows(sweeps, true), List.of()).median()));
         return new NcclErrors(
                 profile,
                 collective.label(),
                 seen.size() + unseen.size(),
-                medians,
+                gpus.stream().distinct().sorted().toList(),
                 versions,
                 Errors.of(rows(seen, true), rows(unseen, true)),
                 Errors.of(rows(seen, false), rows(unseen, false)));
@@ -139,20 +137,12 @@ public record NcclErrors(
                     entry.get("profile").textValue(),
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
-                    medians(entry.get("medians")),
+                    entry.get("gpus").valueStream().map(JsonNode::intValue).toList(),
                     entry.get("versions").valueStream().map(JsonNode::textValue).toList(),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
         return all;
-    }
-
-    private static SortedMap<Integer, Double> medians(JsonNode entry) {
-        SortedMap<Integer, Double> medians = new TreeMap<>();
-        entry.properties()
-                .forEach(each -> medians.put(
-                        Integer.valueOf(each.getKey()), each.getValue().doubleValue()));
-        return medians;
     }
 
     private static JsonNode stored() {
@@ -175,11 +165,18 @@ public record NcclErrors(
                 entry.get("worst").doubleValue());
     }
 
-    /** Returns the errors of a collective; nothing if the profile is not built in, or no such sweep was published. */
-    public static Optional<NcclErrors> of(Profile profile, Collective collective) {
-        return of(profile)
+    /**
+     * Returns the errors of a collective on so many devices, or of all sweeps where none has so many; nothing if the
+     * profile is not built in, or no such sweep was published.
+     */
+    public static Optional<NcclErrors> of(Profile profile, Collective collective, int devices) {
+        List<NcclErrors> all = of(profile)
                 .filter(errors -> errors.collective().equals(collective.label()))
-                .findFirst();
+                .toList();
+        return all.stream()
+                .filter(errors -> errors.gpus().equals(List.of(devices)))
+                .findFirst()
+                .or(() -> all.stream().max(Comparator.comparingInt(NcclErrors::sweeps)));
     }
 
     private static Stream<NcclErrors> of(Profile profile) {
@@ -202,12 +199,14 @@ public record NcclErrors(
      * Returns the times that a call could take by the worst error, as far as that is known: of no smaller calls than
      * were measured. None is shorter than what the links need, unless the simulated one is.
      *
+     * @param devices how many take part
      * @param us simulated time in us
      * @param bytes size of the call
      * @param leastUs what the links need, in us
      */
-    static Optional<TimeRange> range(Profile profile, Collective collective, double us, long bytes, double leastUs) {
-        return of(profile, collective)
+    static Optional<TimeRange> range(
+            Profile profile, Collective collective, int devices, double us, long bytes, double leastUs) {
+        return of(profile, collective, devices)
                 .map(errors -> bytes < LARGE ? errors.small() : errors.large())
                 .filter(errors -> errors.rows() > 0 && bytes >= errors.from())
                 .map(errors -> {
@@ -219,13 +218,13 @@ public record NcclErrors(
     /**
      * Returns how far simulated times of a collective can be trusted, in words.
      *
-     * @param gpus how many take part
+     * @param devices how many take part
      */
-    public static String sentence(Profile profile, Collective collective, int gpus) {
-        Optional<NcclErrors> errors = of(profile, collective);
+    public static String sentence(Profile profile, Collective collective, int devices) {
+        Optional<NcclErrors> errors = of(profile, collective, devices);
         JsonNode tables = STORED.get("tables").get(profile.name());
         return errors.isPresent()
-                ? errors.get().sentence(gpus)
+                ? errors.get().sentence()
                 : tables != null && isBuiltIn(profile) && collective == Collective.ALL_REDUCE
                         ? tables.textValue()
                         : "No published sweep of " + collective.label() + " with this profile says how far it is off";
@@ -241,23 +240,18 @@ public record NcclErrors(
                         + (known.size() < versions.size() ? " and unstated versions)" : ")");
     }
 
-    private String sentence(int gpus) {
+    private String sentence() {
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
-        double median = medians.getOrDefault(gpus, 0.0);
         return "Its median error against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
-                + medians.keySet().stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
+                + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
                 + stated()
                 + ", of which "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " gave its constants, is "
-                + large.sentence(large.rows() == 0 ? " for large calls" : " on")
-                + (medians.size() > 1 && median > 0
-                        ? Numbers.format(" (on %d GPUs alone %.1f%%)", gpus, 100 * median)
-                        : "")
-                + ", "
+                + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
                 + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");
     }
 }

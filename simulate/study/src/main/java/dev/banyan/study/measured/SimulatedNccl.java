@@ -141,7 +141,8 @@ public final class SimulatedNccl {
 
     private Optional<TimeRange> range(NcclRings.Timing timing, Collective collective, long bytes) {
         return whyNoRange.isEmpty() && hasRingsOfItsClass()
-                ? NcclErrors.range(profile, collective, timing.us(), bytes, rings.leastUs(collective, bytes))
+                ? NcclErrors.range(
+                        profile, collective, machine.size(), timing.us(), bytes, rings.leastUs(collective, bytes))
                 : Optional.empty();
     }
 

@@ -21,9 +21,10 @@ import java.util.stream.IntStream;
  * The executor for which the simulator predicts calls on a machine.
  *
  * @param execution by programs or by chunks
+ * @param buffers says which buffers calls have, where kernels exchange these directly; else empty
  * @param remark says that GPUs would not run what is predicted, in one sentence; empty where they would
  */
-public record PredictedExecution(Execution execution, Optional<String> remark) {
+public record PredictedExecution(Execution execution, String buffers, Optional<String> remark) {
     private static final Set<Connection.Kind> ACROSS_CPUS =
             EnumSet.of(Connection.Kind.PHB, Connection.Kind.NODE, Connection.Kind.SYS);
 
@@ -45,9 +46,11 @@ public record PredictedExecution(Execution execution, Optional<String> remark) {
                 .filter(algorithm -> isProgram(machine, algorithm, costs))
                 .count();
         if (2 * programs >= algorithms.size()) {
-            return new PredictedExecution(Execution.PROGRAMS, Optional.empty());
+            boolean exchanges = costs.programSimulator(List.of()).takesExchanges();
+            return new PredictedExecution(
+                    Execution.PROGRAMS, exchanges ? " in buffers of Communicator.allocateAll" : "", Optional.empty());
         }
-        return new PredictedExecution(Execution.CHUNKS, remarkOnGraphs(machine, costs));
+        return new PredictedExecution(Execution.CHUNKS, "", remarkOnGraphs(machine, costs));
     }
 
     /** Returns the remark where calls are predicted by chunks. */

@@ -18,14 +18,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,37 +38,50 @@ class NcclErrorsTest {
     @Test
     void theStoredErrorsAreThoseOfThePublishedSweeps() {
         record Key(String profile, Collective collective) {}
-        Map<Key, List<String>> versions = new HashMap<>();
-        Map<Key, SortedMap<Integer, List<SweepComparison>>> byGpus = new HashMap<>();
-        Map<Key, Map<Boolean, List<SweepComparison>>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
+        record Entry(PublishedSweep sweep, String version, SweepComparison compared) {}
+        Map<Key, List<Entry>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
                 .thenComparing(key -> key.collective().label()));
         for (PublishedSweep sweep : PublishedSweeps.all()) {
             Path file = SharedSweeps.path(sweep.file());
             assumeTrue(Files.exists(file), () -> file + " is not there; it is in the folder /shared/");
             Profile profile = Profiles.of(sweep.machine());
             NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
-            Key key = new Key(profile.name(), sweep.collective());
             Matcher version = Pattern.compile("^NCCL ([0-9.]+[0-9])").matcher(sweep.remark());
-            versions.computeIfAbsent(key, _ -> new ArrayList<>())
-                    .add(version.find() ? version.group(1) : NcclErrors.UNSTATED);
-            SweepComparison compared = SweepComparison.of(
-                    NcclSweepReader.read(file).getFirst(), rings, sweep.collective(), sweep.devicesPerProcess());
-            byGpus.computeIfAbsent(key, _ -> new TreeMap<>())
-                    .computeIfAbsent(sweep.machine().size(), _ -> new ArrayList<>())
-                    .add(compared);
-            Objects.requireNonNull(
-                            classes.computeIfAbsent(key, _ -> Map.of(true, new ArrayList<>(), false, new ArrayList<>()))
-                                    .get(sweep.seen().isPresent()))
-                    .add(compared);
+            classes.computeIfAbsent(new Key(profile.name(), sweep.collective()), _ -> new ArrayList<>())
+                    .add(new Entry(
+                            sweep,
+                            version.find() ? version.group(1) : NcclErrors.UNSTATED,
+                            SweepComparison.of(
+                                    NcclSweepReader.read(file).getFirst(),
+                                    rings,
+                                    sweep.collective(),
+                                    sweep.devicesPerProcess())));
         }
         List<NcclErrors> computed = new ArrayList<>();
-        classes.forEach((key, sweeps) -> computed.add(NcclErrors.of(
-                key.profile(),
-                key.collective(),
-                Objects.requireNonNull(sweeps.get(true)),
-                Objects.requireNonNull(sweeps.get(false)),
-                Objects.requireNonNull(byGpus.get(key)),
-                Objects.requireNonNull(versions.get(key)).stream().distinct().toList())));
+        classes.forEach((key, entries) -> {
+            Map<Integer, List<Entry>> byDevices = entries.stream()
+                    .collect(Collectors.groupingBy(
+                            entry -> entry.sweep().machine().size(), TreeMap::new, Collectors.toList()));
+            List<List<Entry>> parts = new ArrayList<>(List.of(entries));
+            if (byDevices.size() > 1) {
+                parts.addAll(byDevices.values());
+            }
+            for (List<Entry> part : parts) {
+                Map<Boolean, List<SweepComparison>> bySeen = part.stream()
+                        .collect(Collectors.partitioningBy(
+                                entry -> entry.sweep().seen().isPresent(),
+                                Collectors.mapping(Entry::compared, Collectors.toList())));
+                computed.add(NcclErrors.of(
+                        key.profile(),
+                        key.collective(),
+                        Objects.requireNonNull(bySeen.get(true)),
+                        Objects.requireNonNull(bySeen.get(false)),
+                        part.stream()
+                                .map(entry -> entry.sweep().machine().size())
+                                .toList(),
+                        part.stream().map(Entry::version).distinct().toList()));
+            }
+        });
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
                 .usingRecursiveComparison()
@@ -81,13 +93,13 @@ class NcclErrorsTest {
     @Test
     void onlyTheBuiltInProfileHasErrors() {
         Profile v100 = profile("v100-nvlink");
-        NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE).orElseThrow();
+        NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE, 8).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
         assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE, 8))
                 .matches("Its median error against 10 rows of 2 published sweeps of all_reduce on 8 GPUs \\(NCCL 2.4,"
                         + " 2.21\\), of which 9 gave its constants, is [0-9.]+% \\(worst [0-9.]+%\\) from 512 KiB on,"
                         + " unknown below");
-        assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE))
+        assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE, 8))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE, 4))
                 .startsWith("Its constants were fitted to Azure's table of four GB200");
@@ -96,11 +108,11 @@ class NcclErrorsTest {
     }
 
     @Test
-    void theAskedNumberOfGpusHasAMedianOfItsOwnWhereSweepsDiffer() {
+    void sweepsOfAsManyDevicesComeBeforeAll() {
         assertThat(NcclErrors.sentence(profile("pcie"), Collective.ALL_REDUCE, 2))
-                .containsPattern("from 64 KiB on \\(on 2 GPUs alone [0-9.]+%\\), ");
+                .contains(" of all_reduce on 2 GPUs, ");
         assertThat(NcclErrors.sentence(profile("pcie"), Collective.ALL_REDUCE, 3))
-                .doesNotContain("alone");
+                .contains(" on 2, 4, 8 GPUs, ");
     }
 
     /** All small rows of V100 are of one process, whose launches hide what a process for each GPU would take. */
@@ -139,14 +151,30 @@ class NcclErrorsTest {
                 "x",
                 Collective.ALL_REDUCE,
                 List.of(),
-                List.of(new SweepComparison(List.of(row(1, 1.5), row(1 << 16, 0.9)))),
-                new TreeMap<>(),
+                List.of(new SweepComparison(List.of(
+                        row(1, 1.5),
+                        row(2, 1.5),
+                        row(4, 1.5),
+                        row(8, 1.5),
+                        row(1 << 16, 0.9),
+                        row(1 << 17, 0.9),
+                        row(1 << 18, 0.9),
+                        row(1 << 19, 0.9)))),
+                List.of(4),
                 List.of(NcclErrors.UNSTATED));
         assertThat(errors.large())
                 .isEqualTo(new NcclErrors.Errors(
-                        1, 1, 1 << 16, errors.large().median(), errors.large().worst()));
+                        4, 4, 1 << 16, errors.large().median(), errors.large().worst()));
         assertThat(errors.large().median()).isEqualTo(0.1, within(1e-12));
-        assertThat(errors.small()).isEqualTo(new NcclErrors.Errors(1, 1, 1, 0.5, 0.5));
+        assertThat(errors.small()).isEqualTo(new NcclErrors.Errors(4, 4, 1, 0.5, 0.5));
+    }
+
+    @Test
+    void fewRowsSayNothingOfTheWorst() {
+        SweepComparison three = new SweepComparison(List.of(row(1, 1.5), row(2, 1.5), row(4, 1.5)));
+        NcclErrors errors = NcclErrors.of(
+                "x", Collective.ALL_REDUCE, List.of(three), List.of(), List.of(4), List.of(NcclErrors.UNSTATED));
+        assertThat(errors.small()).isEqualTo(new NcclErrors.Errors(0, 0, 0, 0, 0));
     }
 
     /** Bounds in GB/s algbw over NVLink, on dgx-h100 with reduction in switches. */
