@@ -3,7 +3,7 @@
 import { byId, html } from "./dom.js";
 import { choiceText, digits, gbs, micros, size } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
-import { BUS_FACTOR, boundOfTimes, model } from "./model.js";
+import { BUS_FACTOR, boundOfTimes, model, timedName } from "./model.js";
 
 const BOUND = "bound";
 const BOUND_NAME = `bound${model.inSwitch ? " with sums in switches" : " of the links"}`;
@@ -207,7 +207,7 @@ function legend() {
         ? BOUND_NAME
         : curve.name === AUTO
           ? "auto (what Banyan takes)"
-          : curve.name + (model.inSwitch?.rate && ["packing", "star"].includes(curve.name) ? " (in the switch)" : "");
+          : timedName(curve.name);
     return html(
       "tr",
       { "data-curve": curve.name },

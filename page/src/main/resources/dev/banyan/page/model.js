@@ -128,6 +128,11 @@ export function shareOf(tree) {
   return tree.share.length <= 7 ? tree.share : `${digits(100 * fraction(tree.share), 3)}%`;
 }
 
+/** Name of an algorithm beside its times, which may be those of sums in the switch. */
+export function timedName(algorithm) {
+  return algorithm + (model.inSwitch?.rate && ["packing", "star"].includes(algorithm) ? " (in the switch)" : "");
+}
+
 /** busbw over algbw of an all_reduce between all devices. */
 export const BUS_FACTOR = (2 * (machine.devices - 1)) / machine.devices;
 

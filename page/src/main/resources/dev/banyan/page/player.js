@@ -3,7 +3,7 @@
 import { byId, html, options, svg } from "./dom.js";
 import { count, digits, micros, size } from "./format.js";
 import { colour, faint, hue, onTheme } from "./theme.js";
-import { endOf, hasTrees, machine, model, nameOf, shortName, startOf, treeName, treeWord } from "./model.js";
+import { endOf, hasTrees, machine, model, nameOf, shortName, startOf, timedName, treeName, treeWord } from "./model.js";
 import { alongPath, MachineView } from "./drawing.js";
 
 const TICKS_PER_US = 100;
@@ -258,9 +258,8 @@ function show() {
   const bytes = playedSizes[Number(byId("play-size").value)];
   call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
   byId("lanes-title").textContent =
-    `What each link carries, ${model.algorithms[algorithm]} of ${size(bytes)}: ` +
-    `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw` +
-    (model.inSwitch?.rate && ["packing", "star"].includes(model.algorithms[algorithm]) ? ", with sums in the switch" : "");
+    `What each link carries, ${timedName(model.algorithms[algorithm])} of ${size(bytes)}: ` +
+    `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
   byId("play-note").textContent =
     `Drawn as ${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
     "where a call has too many to draw, the real ones are shorter. " +
@@ -282,7 +281,7 @@ function show() {
 
 /** Shows the player. */
 export function startPlayer() {
-  options(byId("play-algorithm"), model.algorithms, model.chosen);
+  options(byId("play-algorithm"), model.algorithms.map(timedName), model.chosen);
   options(byId("play-size"), playedSizes.map(size), playedSizes.length - 1);
   options(
     byId("play-speed"),

@@ -3,7 +3,7 @@
 import { byId, commandText, html, options } from "./dom.js";
 import { count, digits, size } from "./format.js";
 import { onTheme } from "./theme.js";
-import { boundOfTimes, commandOf, model } from "./model.js";
+import { boundOfTimes, commandOf, model, timedName } from "./model.js";
 import { chartOptions, curveColour, curves } from "./curves.js";
 
 const ELEMENT_BYTES = 4;
@@ -37,7 +37,7 @@ function bars(step) {
       ...step.ways.flatMap((way) => {
         const of = curves[way.curve];
         return [
-          html("span", {}, of.name),
+          html("span", {}, timedName(of.name)),
           html(
             "div",
             { class: "pair" },

@@ -91,8 +91,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                         : "; for CUDA graphs, of which no range is known"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
-            lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; in banyan"
-                    + " predict and on the page, packing and star are those in the switch");
+            lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"
+                    + " packing and star in banyan predict and on the page are those in the switch");
         }
         if (!comparison.relays().isEmpty()) {
             lines.add("predicted: nothing that goes through relays");

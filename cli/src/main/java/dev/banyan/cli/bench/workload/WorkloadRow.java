@@ -76,7 +76,7 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
-                "# in flight: calls that are started before one waits for all of them"
+                "# in flight: calls that are started before one waits for all of them (one, " + FEW_IN_FLIGHT + ", all)"
                         + (measured
                                 ? ""
                                 : "; their kernels run one after another, their graphs of copies at the same time"),
