@@ -7,6 +7,7 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
 
@@ -30,6 +31,8 @@ import java.util.stream.IntStream;
  */
 final class ExchangeModel {
     private static final long BYTES_OF_A_BLOCK = 8 << 10;
+    /** Transfers on each way that {@link #play} reports. */
+    private static final int PIECES = 6;
 
     private final Wiring wiring;
     private final Profile profile;
@@ -109,6 +112,78 @@ final class ExchangeModel {
      * @param multicast whether the switch takes part
      */
     double us(DirectExchange exchange, boolean multicast) {
+        return dataAtUs() + dataUs(exchange, multicast) + barrierUs() + profile.get(Constant.PROGRAM_END_US);
+    }
+
+    /** Returns when the first data moves. */
+    private double dataAtUs() {
+        return launchUs + barrierUs() + profile.get(Constant.PROGRAM_FLAG_US);
+    }
+
+    private double barrierUs() {
+        return profile.get(Constant.PROGRAM_FLAG_US) + profile.get(Constant.PROGRAM_SLICE_US);
+    }
+
+    /**
+     * Reports an exchange as transfers, a few successive ones on each way. Their step is 0 for inputs and 1 for
+     * results; their chunk is the rank that combines or copies them.
+     *
+     * @param multicast whether the switch takes part: it receives a transfer from each rank, and sends one to each
+     */
+    void play(DirectExchange exchange, boolean multicast, SimulationListener listener) {
+        double dataUs = dataUs(exchange, multicast);
+        for (int piece = 0; piece < PIECES; piece++) {
+            double startUs = dataAtUs() + dataUs * piece / PIECES;
+            double endUs = dataAtUs() + dataUs * (piece + 1) / PIECES;
+            for (DirectExchange.Share each : exchange.shares()) {
+                int owner = each.rank();
+                boolean combined = multicast && isCombined(exchange, each);
+                boolean copied = multicast && isCopied(exchange, each);
+                double bytes = (double) each.bytes() / PIECES;
+                IntStream.range(0, wiring.ranks).forEach(rank -> {
+                    boolean isSource = each.sources().stream().anyMatch(source -> source.rank() == rank);
+                    boolean isTarget = each.targets().stream().anyMatch(target -> target.rank() == rank);
+                    if (combined) {
+                        report(listener, each, 0, rank, owner, List.of(hop(rank, true)), bytes, startUs, endUs);
+                    } else if (isSource && rank != owner) {
+                        report(listener, each, 0, rank, owner, way(rank, owner), bytes, startUs, endUs);
+                    }
+                    if (copied) {
+                        report(listener, each, 1, owner, rank, List.of(hop(rank, false)), bytes, startUs, endUs);
+                    } else if (isTarget && rank != owner) {
+                        report(listener, each, 1, owner, rank, way(owner, rank), bytes, startUs, endUs);
+                    }
+                });
+                if (combined) {
+                    report(listener, each, 0, owner, owner, List.of(hop(owner, false)), bytes, startUs, endUs);
+                }
+                if (copied) {
+                    report(listener, each, 1, owner, owner, List.of(hop(owner, true)), bytes, startUs, endUs);
+                }
+            }
+        }
+    }
+
+    private static void report(
+            SimulationListener listener,
+            DirectExchange.Share share,
+            int step,
+            int from,
+            int to,
+            List<Integer> arcs,
+            double bytes,
+            double startUs,
+            double endUs) {
+        listener.transferred(
+                new SimulationListener.Transfer(0, share.rank(), step, from, to, arcs, bytes, startUs, endUs, endUs));
+    }
+
+    private List<Integer> way(int from, int to) {
+        return arcs(from * wiring.ranks + to).boxed().toList();
+    }
+
+    /** Returns the time in which all data moves at once. */
+    private double dataUs(DirectExchange exchange, boolean multicast) {
         double[] load = new double[wiring.network.arcs() + wiring.ranks];
         double[] moved = new double[wiring.ranks];
         double[] share = new double[wiring.ranks];
@@ -142,12 +217,7 @@ final class ExchangeModel {
                 Math.ceil(Arrays.stream(share).max().orElse(0) / BYTES_OF_A_BLOCK), 1, ProgramSizes.DEFAULT.blocks());
         double blocksUs =
                 Arrays.stream(moved).max().orElse(0) / (blocks * profile.get(Constant.PROGRAM_BLOCK_GBS) * 1e3);
-        double barrierUs = profile.get(Constant.PROGRAM_FLAG_US) + profile.get(Constant.PROGRAM_SLICE_US);
-        return launchUs
-                + 2 * barrierUs
-                + profile.get(Constant.PROGRAM_FLAG_US)
-                + Math.max(ticks / Clock.TICKS_PER_US, blocksUs)
-                + profile.get(Constant.PROGRAM_END_US);
+        return Math.max(ticks / Clock.TICKS_PER_US, blocksUs);
     }
 
     private void eachRank(IntConsumer action) {
@@ -156,10 +226,15 @@ final class ExchangeModel {
 
     /** Adds what crosses the link between a rank and the switch. */
     private void addHop(double[] load, int rank, boolean out, long bytes) {
+        load[hop(rank, out)] += bytes;
+        load[wiring.network.arcs() + rank] += bytes;
+    }
+
+    /** Returns the arc between a rank and the switch. */
+    private int hop(int rank, boolean out) {
         int other = rank == 0 ? 1 : 0;
         int flow = wiring.flowStart[out ? rank * wiring.ranks + other : other * wiring.ranks + rank];
-        load[wiring.path[out ? wiring.pathStart[flow] : wiring.pathStart[flow + 1] - 1]] += bytes;
-        load[wiring.network.arcs() + rank] += bytes;
+        return wiring.path[out ? wiring.pathStart[flow] : wiring.pathStart[flow + 1] - 1];
     }
 
     private void add(double[] load, int from, int to, long bytes) {

@@ -154,6 +154,18 @@ public final class ProgramSimulator {
     }
 
     /**
+     * Reports the transfers of a schedule as an exchange, all of which move at once at a constant rate.
+     *
+     * @param schedule one that {@link #exchangeUs} has a time of
+     * @throws IllegalArgumentException if it is no exchange
+     */
+    public void playExchange(Schedule schedule, SimulationListener listener) {
+        DirectExchange exchange = DirectExchange.of(schedule)
+                .orElseThrow(() -> new IllegalArgumentException(schedule.algorithm() + " is no exchange"));
+        exchanges.play(exchange, exchanges.multicasts(exchange), listener);
+    }
+
+    /**
      * Returns the time of a schedule as an exchange, in us; nothing if it does not run as one.
      *
      * @param schedule one that {@linkplain #canRun can run}

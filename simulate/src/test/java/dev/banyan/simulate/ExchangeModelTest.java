@@ -13,7 +13,11 @@ import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -65,6 +69,44 @@ class ExchangeModelTest {
         Machine older = Machine.preset("dgx-a100");
         assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 30)))
                 .hasValueCloseTo(1.75 * (1 << 30) / 300e3, within(1e-3));
+    }
+
+    /** The busiest link moves all that it can while data moves, and no link moves more. */
+    @ParameterizedTest
+    @CsvSource({"dgx-h100, 450", "dgx-a100, 300"})
+    void playedTransfersFillTheLinks(String preset, double gbs) {
+        Profile profile = Samples.IDEAL
+                .with(Constant.EXCHANGE_LINK_FRACTION, 0.8, "test")
+                .with(Constant.EXCHANGE_MULTICAST_FRACTION, 0.8, "test")
+                .with(Constant.PROGRAM_FLAG_US, 2, "test");
+        Machine machine = Machine.preset(preset);
+        ProgramSimulator simulator = simulator(machine, profile);
+        Schedule schedule = allReduce(machine, 1 << 24);
+        List<SimulationListener.Transfer> transfers = new ArrayList<>();
+        simulator.playExchange(schedule, new SimulationListener() {
+            @Override
+            public void transferred(Transfer transfer) {
+                transfers.add(transfer);
+            }
+
+            @Override
+            public void reduced(Reduction reduction) {
+                throw new AssertionError(reduction);
+            }
+        });
+        double startUs = transfers.stream()
+                .mapToDouble(SimulationListener.Transfer::startUs)
+                .min()
+                .orElseThrow();
+        double endUs = transfers.stream()
+                .mapToDouble(SimulationListener.Transfer::endUs)
+                .max()
+                .orElseThrow();
+        assertThat(endUs).isLessThan(simulator.exchangeUs(schedule).orElseThrow());
+        Map<Integer, Double> bytes = new HashMap<>();
+        transfers.forEach(each -> each.arcs().forEach(arc -> bytes.merge(arc, each.bytes(), Double::sum)));
+        assertThat(bytes).hasSize(16);
+        assertThat(Collections.max(bytes.values()) / (endUs - startUs) / 1e3).isCloseTo(0.8 * gbs, within(1e-6));
     }
 
     @Test

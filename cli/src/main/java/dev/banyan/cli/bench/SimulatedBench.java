@@ -26,6 +26,7 @@ import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
+import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.simulate.internal.trace.TraceWriter;
 import dev.banyan.study.machine.ChosenMachine;
@@ -421,17 +422,15 @@ final class SimulatedBench {
 
     /** Returns why the time of a timeline is not that of the table; nothing where it is. */
     private List<String> besideTable(PlannedSchedule planned, double us, double tableUs) {
+        ProgramSimulator kernels = costs.usual().programSimulator(planned.links());
         boolean exchanged =
                 costs.usual().program(planned.schedule(), planned.links()).isPresent()
-                        && costs.usual()
-                                .programSimulator(planned.links())
-                                .exchangeUs(planned.schedule())
-                                .isPresent();
+                        && kernels.exchangeUs(planned.schedule()).isPresent();
         return exchanged
-                ? List.of(
-                        "# the table has the time of an exchange between the buffers themselves; the timeline shows the"
-                                + " same schedule by slots of the receivers"
-                                + (us > tableUs ? ", which is slower" : ""))
+                ? List.of("# the table has the time of an exchange between the buffers themselves, in which all data"
+                        + " moves at once; the timeline shows how kernels move the data of other buffers, through"
+                        + " memory of their own" + (kernels.takesSwitch() ? " and without the switch" : "")
+                        + (us > tableUs ? ", which is slower" : ""))
                 : Math.abs(us - tableUs) < SAME * tableUs
                         ? List.of()
                         : List.of("# the timeline is of the whole call, whose time the table extrapolates from shorter"

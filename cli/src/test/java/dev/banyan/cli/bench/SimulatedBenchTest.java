@@ -526,7 +526,7 @@ class SimulatedBenchTest {
                 .contains("the timeline is of the whole call, whose time the table extrapolates from shorter ones");
         assertThat(CommandRun.of("predict -m dgx-a100 -b 1M -e 1M -a packing" + trace)
                         .out())
-                .contains("the timeline shows the same schedule by slots of the receivers, which is slower");
+                .contains("through memory of their own, which is slower");
         assertThat(CommandRun.of("predict -m p3.8xlarge -b 64K -e 64K -a ring" + trace)
                         .out())
                 .contains("timeline of the largest size")

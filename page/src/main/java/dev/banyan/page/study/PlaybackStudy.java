@@ -10,6 +10,7 @@ import dev.banyan.schedule.internal.program.ProgramLayout;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.simulate.Job;
+import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.simulate.SimulationListener;
 import dev.banyan.simulate.Simulator;
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Records a simulated call, transfer by transfer. */
@@ -47,9 +49,9 @@ final class PlaybackStudy implements SimulationListener {
     }
 
     /**
-     * Plays a call as its curve predicts it: as kernels, or in chunks as long as the simulator finds best. Where these
-     * are more transfers than can be shown, successive slices of a kernel are shown as one, and chunks are longer, in
-     * the time of the curve.
+     * Plays a call as its curve predicts it: as an exchange or another program of kernels, or in chunks as long as the
+     * simulator finds best. Where these are more transfers than can be shown, successive slices of a kernel are shown
+     * as one, and chunks are longer, in the time of the curve.
      *
      * @param number index of the algorithm on the page
      */
@@ -61,18 +63,26 @@ final class PlaybackStudy implements SimulationListener {
         // The curve extrapolates the time of many slices or chunks.
         double us = calls.predictedUs(planned.choice(), elements);
         Optional<ProgramLayout> program = costs.program(planned.schedule(), planned.links());
+        ProgramSimulator kernels = costs.programSimulator(planned.links());
+        if (program.isPresent() && kernels.exchangeUs(planned.schedule()).isPresent()) {
+            kernels.playExchange(planned.schedule(), recording);
+            return recording.playback(
+                    number,
+                    bytes,
+                    recording.longest(),
+                    us,
+                    IntStream.range(0, costs.network().ranks()).toArray(),
+                    transfer -> transfer.step() == 0,
+                    costs.network(),
+                    links);
+        }
         if (program.isPresent()) {
-            double simulatedUs = costs.programSimulator(planned.links())
-                    .run(program.get(), recording)
-                    .endUs();
+            double simulatedUs = kernels.run(program.get(), recording).endUs();
             recording.merge(us / simulatedUs);
             return recording.playback(
                     number,
                     bytes,
-                    recording.transfers.stream()
-                            .mapToLong(transfer -> Math.round(transfer.bytes()))
-                            .max()
-                            .orElse(0),
+                    recording.longest(),
                     us,
                     treesOfLanes(program.get().program().lanes()),
                     transfer -> isSum(program.get().program().lanes().get(transfer.chunk()), transfer),
@@ -98,6 +108,13 @@ final class PlaybackStudy implements SimulationListener {
                 transfer -> step(schedule, transfer).reduces(),
                 costs.network(),
                 links);
+    }
+
+    private long longest() {
+        return transfers.stream()
+                .mapToLong(transfer -> Math.round(transfer.bytes()))
+                .max()
+                .orElse(0);
     }
 
     /** The path of a slice's data. */
