@@ -139,43 +139,37 @@ final class ExchangeModel {
                 int owner = each.rank();
                 boolean combined = multicast && isCombined(exchange, each);
                 boolean copied = multicast && isCopied(exchange, each);
-                double bytes = (double) each.bytes() / PIECES;
+                Piece moved = new Piece(listener, owner, (double) each.bytes() / PIECES, startUs, endUs);
                 IntStream.range(0, wiring.ranks).forEach(rank -> {
                     boolean isSource = each.sources().stream().anyMatch(source -> source.rank() == rank);
                     boolean isTarget = each.targets().stream().anyMatch(target -> target.rank() == rank);
                     if (combined) {
-                        report(listener, each, 0, rank, owner, List.of(hop(rank, true)), bytes, startUs, endUs);
+                        moved.cross(0, rank, owner, List.of(hop(rank, true)));
                     } else if (isSource && rank != owner) {
-                        report(listener, each, 0, rank, owner, way(rank, owner), bytes, startUs, endUs);
+                        moved.cross(0, rank, owner, way(rank, owner));
                     }
                     if (copied) {
-                        report(listener, each, 1, owner, rank, List.of(hop(rank, false)), bytes, startUs, endUs);
+                        moved.cross(1, owner, rank, List.of(hop(rank, false)));
                     } else if (isTarget && rank != owner) {
-                        report(listener, each, 1, owner, rank, way(owner, rank), bytes, startUs, endUs);
+                        moved.cross(1, owner, rank, way(owner, rank));
                     }
                 });
                 if (combined) {
-                    report(listener, each, 0, owner, owner, List.of(hop(owner, false)), bytes, startUs, endUs);
+                    moved.cross(0, owner, owner, List.of(hop(owner, false)));
                 }
                 if (copied) {
-                    report(listener, each, 1, owner, owner, List.of(hop(owner, true)), bytes, startUs, endUs);
+                    moved.cross(1, owner, owner, List.of(hop(owner, true)));
                 }
             }
         }
     }
 
-    private static void report(
-            SimulationListener listener,
-            DirectExchange.Share share,
-            int step,
-            int from,
-            int to,
-            List<Integer> arcs,
-            double bytes,
-            double startUs,
-            double endUs) {
-        listener.transferred(
-                new SimulationListener.Transfer(0, share.rank(), step, from, to, arcs, bytes, startUs, endUs, endUs));
+    /** A piece of a share, which crosses all its ways at the same time. */
+    private record Piece(SimulationListener listener, int owner, double bytes, double startUs, double endUs) {
+        void cross(int step, int from, int to, List<Integer> arcs) {
+            listener.transferred(
+                    new SimulationListener.Transfer(0, owner, step, from, to, arcs, bytes, startUs, endUs, endUs));
+        }
     }
 
     private List<Integer> way(int from, int to) {

@@ -41,9 +41,7 @@ public final class TopoTextWriter {
         int gpus = machine.size();
         int ends = gpus + machine.nics().size();
         StringBuilder text = new StringBuilder();
-        for (int end = 0; end < ends; end++) {
-            text.append('\t').append(label(end, gpus));
-        }
+        labels(ends, gpus, text);
         text.append("\tCPU Affinity\tNUMA Affinity\n");
         for (int a = 0; a < ends; a++) {
             text.append(label(a, gpus));
@@ -82,9 +80,7 @@ public final class TopoTextWriter {
     private static void peers(Machine machine, StringBuilder text) {
         int gpus = machine.size();
         text.append('\n');
-        for (int gpu = 0; gpu < gpus; gpu++) {
-            text.append('\t').append(label(gpu, gpus));
-        }
+        labels(gpus, gpus, text);
         text.append('\n');
         for (int a = 0; a < gpus; a++) {
             text.append(label(a, gpus));
@@ -101,6 +97,12 @@ public final class TopoTextWriter {
               OK   = Status Ok
               NS   = Not supported
             """);
+    }
+
+    private static void labels(int ends, int gpus, StringBuilder text) {
+        for (int end = 0; end < ends; end++) {
+            text.append('\t').append(label(end, gpus));
+        }
     }
 
     private static String label(int end, int gpus) {
