@@ -227,7 +227,6 @@ function boundText(set) {
       ),
     ];
   }
-  const ofAll = set === whole ? "" : "Of all GPUs: ";
   return [
     ...(model.inSwitch && set.devices.length === machine.devices
       ? [
@@ -259,7 +258,7 @@ function boundText(set) {
         )
       : "",
     machine.assumed
-      ? html("p", { class: "note", id: "assumed" }, `${ofAll}${sentence(machine.assumed)}.`)
+      ? html("p", { class: "note", id: "assumed" }, set === whole ? `${sentence(machine.assumed)}.` : `Links of the whole machine: ${machine.assumed}.`)
       : "",
     ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${ofAll}${remark}.`)),
     html(
@@ -413,7 +412,7 @@ function panel() {
             { class: "note", id: "subset" },
             "The page has bounds over all links" +
               (model.inSwitch?.rate ? " and packing in the switch" : "") +
-              " for all GPUs alone. For these: ",
+              " only for all GPUs. For the chosen ones: ",
             compareCommand(set.devices),
           ),
         ]

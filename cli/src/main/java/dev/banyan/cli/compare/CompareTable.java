@@ -87,7 +87,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                 + " below algbw, since copies and kernels reach only a part of a link's speed and each block of a"
                 + " kernel moves only so much"
                 + (predicted.execution() == Execution.PROGRAMS
-                        ? "; banyan predict has ranges where they are known"
+                        ? " (trees whose GPUs have many children lose most by that); banyan predict has ranges where"
+                                + " they are known"
                         : "; for CUDA graphs, of which no range is known"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {

@@ -22,6 +22,8 @@ public final class PlainLoop {
     private static final int RANKS = 8;
     /** In bytes of an array: short enough for the compiler's counted loops, and for cores to share what is in cache. */
     private static final long BLOCK = 64 << 10;
+    /** In bytes of an array: so few that a call is short before the JVM has compiled the loop, too. */
+    private static final long WARM_UP = 4 << 10;
 
     private static final VectorSpecies<Float> LANES = FloatVector.SPECIES_PREFERRED;
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
@@ -35,16 +37,20 @@ public final class PlainLoop {
         this.addresses = addresses;
     }
 
-    /** Returns the loop over the buffers of a call, or null if the call is of another kind. */
+    /** Returns the loop over the buffers of a call, compiled, or null if the call is of another kind. */
     public static @Nullable PlainLoop of(Call call, List<MemorySegment> buffers) {
         boolean fits = call.collective() == Collective.ALL_REDUCE
                 && call.type() == DataType.F32
                 && call.op() == ReduceOp.SUM
                 && call.ranks() == RANKS;
-        return fits
-                ? new PlainLoop(
-                        buffers.stream().mapToLong(MemorySegment::address).toArray())
-                : null;
+        if (!fits) {
+            return null;
+        }
+        PlainLoop loop =
+                new PlainLoop(buffers.stream().mapToLong(MemorySegment::address).toArray());
+        long bytes = Math.min(WARM_UP, buffers.getFirst().byteSize());
+        WarmUp.untilCompiled(() -> loop.sum(0, bytes), 1);
+        return loop;
     }
 
     /** Returns the median time in us, on one core or on all, whichever is faster. */

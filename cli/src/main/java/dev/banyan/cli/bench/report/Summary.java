@@ -183,16 +183,17 @@ public final class Summary {
             boolean beaten = isFaster(rows.get(several), rows.get(single));
             from = !beaten ? null : from == null ? rows.get(several) : from;
         }
-        String against = "# " + choices.get(several).label() + " against single-tree: ";
+        String against = "# several trees against one: " + choices.get(several).label() + " is ";
         if (from != null) {
             return Optional.of(
                     from.bytes() == bySize.getFirst().getFirst().bytes()
-                            ? against + "faster at every size here"
-                            : against + "faster from " + size(from) + " on, with ranges that do not overlap");
+                            ? against + "faster than single-tree at every size here"
+                            : against + "faster than single-tree from " + size(from)
+                                    + " on, with ranges that do not overlap");
         }
         List<Row> largest = bySize.getLast();
         return isFaster(largest.get(single), largest.get(several))
-                ? Optional.of(against + "slower at the largest size here")
+                ? Optional.of(against + "slower than single-tree at the largest size here")
                 : Optional.empty();
     }
 

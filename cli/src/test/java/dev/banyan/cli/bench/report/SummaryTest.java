@@ -27,7 +27,8 @@ class SummaryTest {
         Summary summary = new Summary(
                 rows(new long[] {256, 1024, 4096, 16384}, new int[] {5, 6, 30, 90}, new int[] {4, 9, 20, 40}));
         assertThat(summary.crossover().orElseThrow())
-                .isEqualTo("# multi-tree against single-tree: faster from 16 KiB on, with ranges that do not overlap");
+                .isEqualTo("# several trees against one: multi-tree is faster than single-tree from 16 KiB on, with"
+                        + " ranges that do not overlap");
         assertThat(summary.table("median time (us)"))
                 .contains(
                         "#      1 KiB          5.0           4.0*",
@@ -41,7 +42,7 @@ class SummaryTest {
         rows.add(row(AlgorithmChoice.PACKING, 256, 7));
         rows.add(row(AlgorithmChoice.PACKING, 1024, 5));
         assertThat(new Summary(rows).crossover().orElseThrow())
-                .startsWith("# packing against single-tree: faster from 4 KiB on");
+                .startsWith("# several trees against one: packing is faster than single-tree from 4 KiB on");
         assertThat(new Summary(rows.subList(2, 4)).crossover()).isEmpty();
     }
 
@@ -49,7 +50,8 @@ class SummaryTest {
     void noCrossoverWhereMultiTreeIsSlowerAtTheLargestSize() {
         Summary summary = new Summary(rows(new long[] {256, 1024}, new int[] {5, 6}, new int[] {4, 9}));
         assertThat(summary.crossover().orElseThrow())
-                .isEqualTo("# multi-tree against single-tree: slower at the largest size here");
+                .isEqualTo(
+                        "# several trees against one: multi-tree is slower than single-tree at the largest size here");
     }
 
     /** Medians of 100 and 90 us, whose times spread by 20 us, do not tell which algorithm is faster. */
@@ -64,7 +66,7 @@ class SummaryTest {
                 row(AlgorithmChoice.SINGLE_TREE, 1024, 90, 90, 100, 110, 110),
                 row(AlgorithmChoice.MULTI_TREE, 1024, 60, 60, 70, 80, 80));
         assertThat(new Summary(apart).crossover().orElseThrow())
-                .isEqualTo("# multi-tree against single-tree: faster at every size here");
+                .isEqualTo("# several trees against one: multi-tree is faster than single-tree at every size here");
     }
 
     @Test

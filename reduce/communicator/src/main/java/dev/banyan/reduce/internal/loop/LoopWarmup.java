@@ -23,8 +23,8 @@ public final class LoopWarmup implements LoopReadiness {
 
     private static final Logger LOG = LoggerFactory.getLogger(LoopWarmup.class);
     private static final int UNITS = 64;
-    /** Compiled code takes less than a tenth of it, and interpreted code more than ten times as long. */
-    private static final long COMPILED_NANOS_PER_UNIT = 500;
+    /** The JIT's optimized code takes 2 to 28 ns on an AMD EPYC, and what it compiles first takes 140 to 4000. */
+    private static final long COMPILED_NANOS_PER_UNIT = 100;
     /** After this time a loop counts as warm: the JIT is off or will not compile it. */
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(20);
 
