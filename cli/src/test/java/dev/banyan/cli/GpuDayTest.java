@@ -136,8 +136,9 @@ class GpuDayTest {
         assertThat(profile.source(Constant.PCIE_QUEUEING)).startsWith("not measured; taken from pcie: assumed");
         assertThat(run.out())
                 .contains("# collectiveUs: 10 (assumed, a graph launch and its end; not measured) is replaced by 8 (")
-                .contains("# still assumed: pcie.queueing, socket.queueing, program.endUs, program.lineUs")
-                .contains("# from elsewhere, as in pcie: nvlink.efficiency");
+                .contains("# still assumed: nvlink.efficiency, nvlink.hopUs, pcie.queueing, socket.queueing,"
+                        + " program.endUs, program.lineUs")
+                .contains("# from elsewhere, as in pcie: xgmi.efficiency");
     }
 
     @Test

@@ -7,11 +7,14 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.MathContext;
 
-/** Writes numbers with six significant digits, and whole ones without a point, which halves the length of a page. */
+/**
+ * Writes numbers with eight significant digits, and whole ones without a point, which halves the length of a page. The
+ * page shows at most six; two more, lest a number is rounded up twice.
+ */
 final class ShortNumbers extends JsonSerializer<Double> {
     static final ShortNumbers INSTANCE = new ShortNumbers();
 
-    private static final MathContext DIGITS = new MathContext(6);
+    private static final MathContext DIGITS = new MathContext(8);
 
     private ShortNumbers() {}
 

@@ -227,6 +227,7 @@ function boundText(set) {
       ),
     ];
   }
+  const about = set === whole ? "" : "Links of the whole machine: ";
   return [
     ...(model.inSwitch && set.devices.length === machine.devices
       ? [
@@ -258,9 +259,9 @@ function boundText(set) {
         )
       : "",
     machine.assumed
-      ? html("p", { class: "note", id: "assumed" }, set === whole ? `${sentence(machine.assumed)}.` : `Links of the whole machine: ${machine.assumed}.`)
+      ? html("p", { class: "note", id: "assumed" }, `${about}${sentence(machine.assumed)}.`)
       : "",
-    ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${ofAll}${remark}.`)),
+    ...machine.remarks.map((remark) => html("p", { class: "note remark" }, `${about}${remark}.`)),
     html(
       "label",
       {},

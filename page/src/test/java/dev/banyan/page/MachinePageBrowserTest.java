@@ -77,9 +77,9 @@ class MachinePageBrowserTest {
         SetModel left = set(0, 1, 2, 4, 5, 6, 7);
         assertThat(browser.text("#why")).containsIgnoringCase(left.why());
         assertThat(browser.text("#subset"))
-                .isEqualTo("The page has bounds over all links for all GPUs alone. For these: banyan compare --machine"
-                        + " p3.16xlarge --devices 0,1,2,4,5,6,7");
-        assertThat(browser.text("#panel .remark")).startsWith("Of all GPUs: PCIe");
+                .isEqualTo("The page has bounds over all links only for all GPUs. For the chosen ones: banyan compare"
+                        + " --machine p3.16xlarge --devices 0,1,2,4,5,6,7");
+        assertThat(browser.text("#panel .remark")).startsWith("Links of the whole machine: PCIe");
         browser.click("#all-gpus");
         assertThat(browser.text("#group-text")).isEqualTo("all 8");
         assertThat(browser.all("#subset")).isEmpty();

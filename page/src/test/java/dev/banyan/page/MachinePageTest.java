@@ -64,9 +64,9 @@ class MachinePageTest {
     }
 
     @Test
-    void numbersKeepSixDigits() throws IOException {
+    void numbersKeepEightDigits() throws IOException {
         JsonNode whole = json().get("sets").get("sets").get(0);
-        assertThat(whole.get("bound").asDouble()).isEqualTo(85.7143);
+        assertThat(whole.get("bound").asDouble()).isEqualTo(85.714286);
         assertThat(whole.get("exact").asText()).isEqualTo("600/7");
     }
 

@@ -83,13 +83,13 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         }
         lines.add("algbw, ratio: by the links alone");
         lines.add("predicted: calls out of place" + predicted.buffers()
-                + " by the simulator, with some assumed constants (predict -v prints them);"
-                + " below algbw, since copies and kernels reach only a part of a link's speed and each block of a"
-                + " kernel moves only so much"
+                + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
-                        ? " (trees whose GPUs have many children lose most by that); banyan predict has ranges where"
-                                + " they are known"
-                        : "; for CUDA graphs, of which no range is known"));
+                        ? "; below algbw, since kernels reach only a part of a link's speed and each of their blocks"
+                                + " moves only so much (trees whose GPUs have many children lose most by that); banyan"
+                                + " predict has ranges where they are known"
+                        : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a part of"
+                                + " a link's speed"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"
@@ -101,7 +101,7 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("multi-tree (exact): the balanced trees with the greatest sum of link speeds; other trees may"
-                    + " have a higher rate");
+                    + " have a higher rate; banyan predict -a multi-tree/exact has their times");
         }
         String overOthers = comparison.rows().stream()
                 .filter(row -> Comparison.OVER_OTHERS.equals(row.remark()))

@@ -1,6 +1,9 @@
 package dev.banyan.study.measured;
 
+import dev.banyan.export.NcclChains;
+import dev.banyan.export.NcclLimits;
 import dev.banyan.export.NcclSearch;
+import dev.banyan.export.RingChannels;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
@@ -220,13 +223,24 @@ public final class SimulatedNccl {
                 + ", without its trees"
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (mayFindOthers) {
-            remarks.add("Its own search may find slower rings between NUMA nodes, without that variable it may go"
-                    + " through the host's memory, and its trees (NCCL_ALGO=Tree) may be faster");
+            remarks.add("Its own search may find slower rings between NUMA nodes, and without that variable it may go"
+                    + " through the host's memory");
+            remarkOnTrees(collective).ifPresent(remarks::add);
         }
         remarks.add(
                 noRange.isEmpty()
                         ? NcclErrors.sentence(profile, collective, machine.size())
                         : "No range is known, since " + noRange);
         return remarks;
+    }
+
+    private Optional<String> remarkOnTrees(Collective collective) {
+        RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());
+        NcclChains chains = NcclChains.of(machine, file);
+        return collective == Collective.ALL_REDUCE && chains.areTakenBefore(file)
+                ? Optional.of("For large calls its tuner will probably take that file's trees, which carry "
+                        + Numbers.gbs(chains.algbw()) + " of algbw by the links, where rings carry "
+                        + Numbers.gbs(file.algbw()))
+                : Optional.empty();
     }
 }
