@@ -314,12 +314,15 @@ final class BanyanCommand extends Subcommand {
                         + "; please report it with what --debug shows";
     }
 
-    /** The version that the jar was built as. */
+    /** The version that the jar was built as, and the JDK that runs it. */
     static final class Version implements CommandLine.IVersionProvider {
         @Override
         public String[] getVersion() {
             String built = BanyanCommand.class.getPackage().getImplementationVersion();
-            return new String[] {"banyan " + (built == null ? "(not packaged)" : built)};
+            return new String[] {
+                "banyan " + (built == null ? "(not packaged)" : built),
+                "Java " + Runtime.version() + " in " + System.getProperty("java.home")
+            };
         }
     }
 }

@@ -114,7 +114,9 @@ class CommandLineTest {
 
     @Test
     void versionIsTold() {
-        assertThat(CommandRun.of("--version").out()).startsWith("banyan ");
+        assertThat(CommandRun.of("--version").out())
+                .startsWith("banyan ")
+                .contains("Java 25", " in " + System.getProperty("java.home"));
         assertThat(CommandRun.of("topo --version").out()).startsWith("banyan ");
     }
 

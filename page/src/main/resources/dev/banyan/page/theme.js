@@ -15,8 +15,9 @@ export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-// Colours of Okabe and Ito, which people with any colour vision can tell apart; yellow is left out.
-const HUES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a6fc9"];
+// Colours of Okabe and Ito, which people with any colour vision can tell apart, without yellow and with cyan in place of
+// the sky blue that a faint blue looks like.
+const HUES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#00b4d8", "#8a6fc9"];
 
 /** Colour of the tree or the curve of a number; each number has another one. */
 export function hue(number) {
@@ -43,9 +44,9 @@ function mix(from, to, part) {
   return `rgb(${a.map((value, i) => Math.round(value + (b[i] - value) * part)).join(",")})`;
 }
 
-/** Colour of a number, half way to that of the paper. */
+/** Colour of a number, more than half way to that of the paper. */
 export function faint(number) {
-  return mix(hue(number), colour("paper"), 0.5);
+  return mix(hue(number), colour("paper"), 0.62);
 }
 
 /** Colour of a link of whose bandwidth a percentage is used. */

@@ -340,10 +340,10 @@ class SimulatedBenchTest {
         assertThat(row.get("algbwGBs").asDouble() / 13.714).isBetween(0.55, 0.615);
         assertThat(CommandRun.of(arguments).out())
                 .contains("\n"
-                        + "# No peer access between any two devices: copies between them go through the host,"
-                        + " where a device that sends and receives at once moved 50% to 86% of twice what it"
-                        + " moves one way (six published machines); predicted times include this limit, bounds"
-                        + " and rates by the links do not\n");
+                        + "# No peer access between any two devices: copies between them go through the host, at 16"
+                        + " GB/s between CPU sockets; times of algorithms with such copies include that both ways"
+                        + " at once carry 50% to 86% of twice one way (six published machines), bounds and rates by"
+                        + " the links do not\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

@@ -8,6 +8,7 @@ import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** Explains what the links of a machine carry, where their bandwidths do not show it. */
 public final class LinkRemarks {
@@ -61,9 +62,17 @@ public final class LinkRemarks {
                         : pairs.size() > MOST_NAMED
                                 ? pairs.size() + " pairs of devices (banyan topo names them)"
                                 : String.join(", ", pairs))
-                + ": copies between them go through the host, where a device that sends and receives at once moved 50%"
-                + " to 86% of twice what it moves one way (six published machines); predicted times include this limit,"
-                + " bounds and rates by the links do not");
+                + ": copies between them go through the host" + betweenSockets(machine)
+                + "; times of algorithms with such copies include that both ways at once carry 50% to 86% of twice one"
+                + " way (six published machines), bounds and rates by the links do not");
+    }
+
+    private static String betweenSockets(Machine machine) {
+        OptionalDouble gbs = machine.links().stream()
+                .filter(link -> link.kind() == Link.Kind.SOCKET)
+                .mapToDouble(Link::gbsAToB)
+                .min();
+        return gbs.isEmpty() ? "" : ", at " + Numbers.gbs(gbs.getAsDouble()) + " between CPU sockets";
     }
 
     private static Optional<String> xgmi(Machine machine) {

@@ -24,7 +24,11 @@ public final class LoopWarmup implements LoopReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(LoopWarmup.class);
     private static final int UNITS = 64;
     /** The JIT's optimized code takes 2 to 28 ns on an AMD EPYC, and what it compiles first takes 140 to 4000. */
-    private static final long COMPILED_NANOS_PER_UNIT = 100;
+    private static final long OPTIMIZED_NANOS_PER_UNIT = 100;
+    /** Compiled floats take less, and interpreted ones more than ten times as long. */
+    private static final long COMPILED_NANOS_PER_UNIT = 500;
+    /** A loop that has been compiled for so long counts as warm: on this processor optimized code takes more. */
+    private static final long LONGEST_COMPILED_NANOS = TimeUnit.SECONDS.toNanos(3);
     /** After this time a loop counts as warm: the JIT is off or will not compile it. */
     private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(20);
 
@@ -68,6 +72,7 @@ public final class LoopWarmup implements LoopReadiness {
             MemorySegment zeros = operands(bytes, arena);
             long[] addresses = addresses(zeros);
             long begin = System.nanoTime();
+            long compiled = begin;
             long end;
             long took;
             do {
@@ -75,7 +80,12 @@ public final class LoopWarmup implements LoopReadiness {
                 loop.run(addresses, bytes, 2);
                 end = System.nanoTime();
                 took = end - before;
-            } while (took > UNITS * COMPILED_NANOS_PER_UNIT && end - begin < LONGEST_NANOS);
+                if (took > UNITS * COMPILED_NANOS_PER_UNIT) {
+                    compiled = end;
+                }
+            } while (took > UNITS * OPTIMIZED_NANOS_PER_UNIT
+                    && end - compiled < LONGEST_COMPILED_NANOS
+                    && end - begin < LONGEST_NANOS);
         }
     }
 
