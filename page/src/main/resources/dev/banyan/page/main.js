@@ -16,7 +16,8 @@ byId("summary").textContent =
   `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
   (model.inSwitch ? `${gbs(model.inSwitch.bound)} (${model.inSwitch.counted}) or ` : "") +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
-  `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}`;
+  `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}` +
+  (model.inSwitch?.rate ? `, packing in the switch ${gbs(model.inSwitch.rate)}` : "");
 const reduces = model.inSwitch !== undefined;
 const isUseless = model.anyRing && !model.peerAccess;
 const target = model.anyRing

@@ -264,7 +264,7 @@ function show() {
     `Drawn as ${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
     "where a call has too many to draw, the real ones are shorter. " +
     (hasTrees(algorithm) ? `A row is divided among the ${treeWord(algorithm)}s that share its link. ` : "") +
-    "Dots and full colours: reduce. Rings and faint colours: broadcast. The arc around a GPU: what it has received. " +
+    "Dots and full colours: reduce. Circles and faint colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +
     (call.order.length > MOST_LABELLED ? " Point at a row of what links carry to see which link it is." : "");
   byId("play-trees").replaceChildren(

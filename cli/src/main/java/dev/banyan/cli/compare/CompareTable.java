@@ -86,8 +86,9 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                 + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
                         ? "; below algbw, since kernels reach only a part of a link's speed and each of their blocks"
-                                + " moves only so much (trees whose GPUs have many children lose most by that); banyan"
-                                + " predict has ranges where they are known"
+                                + " moves only so much, and has more to move in trees: at a root with three children 8"
+                                + " bytes for each byte of data, in a ring 3 or 4; banyan predict has ranges where they"
+                                + " are known"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a part of"
                                 + " a link's speed"));
         predicted.remark().ifPresent(lines::add);
