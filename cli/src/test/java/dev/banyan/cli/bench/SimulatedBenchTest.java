@@ -341,9 +341,9 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(arguments).out())
                 .contains("\n"
                         + "# No peer access between any two devices: copies between them go through the host, at 16"
-                        + " GB/s between CPU sockets; times of algorithms with such copies include that both ways"
-                        + " at once carry 50% to 86% of twice one way (six published machines), bounds and rates by"
-                        + " the links do not\n");
+                        + " GB/s between CPU sockets; times of algorithms with such copies include that the link"
+                        + " of a GPU that sends and receives so at once carries 50% to 86% of twice one way (six"
+                        + " published machines), bounds and rates by the links do not\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

@@ -334,22 +334,23 @@ class TopoTextFormatTest {
 
     @ParameterizedTest
     @CsvSource({
-        "GenuineIntel, 6, 79, 6, 6",
-        "GenuineIntel, 6, 106, 10, 10",
-        "GenuineIntel, 6, 143, 22, 22",
-        "GenuineIntel, 6, 207, 40, 40",
-        "AuthenticAMD, 23, 49, 16, 16",
-        "AuthenticAMD, 25, 17, 24, 16",
-        "AuthenticAMD, 26, 2, 32, 16",
+        "GenuineIntel, 6, 79, 10, 6, as a DGX-1 reached with such Xeons (NCCL 2.31 counts 6)",
+        "GenuineIntel, 6, 106, 10, 10, as NCCL 2.31 counts for this CPU",
+        "GenuineIntel, 6, 143, 22, 22, as NCCL 2.31 counts for this CPU",
+        "GenuineIntel, 6, 207, 40, 40, as NCCL 2.31 counts for this CPU",
+        "AuthenticAMD, 23, 49, 16, 16, as NCCL 2.31 counts for this CPU",
+        "AuthenticAMD, 25, 17, 24, 16, as NCCL 2.31 counts for this CPU",
+        "AuthenticAMD, 26, 2, 32, 16, as NCCL 2.31 counts for this CPU",
     })
-    void takesTheSpeedBetweenSocketsFromLscpu(String vendor, String family, String model, int gbs, int former) {
+    void takesTheSpeedBetweenSocketsFromLscpu(
+            String vendor, String family, String model, int gbs, int former, String why) {
         String lscpu = "Architecture:             x86_64\nVendor ID:                " + vendor
                 + "\n  Model name:             Some CPU\n    CPU family:           " + family
                 + "\n    Model:                " + model + "\n  NUMA node0 CPU(s):     0-89\n";
         Machine before = read(Fixtures.SINGLE_SPACES);
         for (String text : List.of(lscpu + Fixtures.SINGLE_SPACES, Fixtures.SINGLE_SPACES + lscpu)) {
             Machine machine = read(text);
-            assertThat(machine.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL 2.31 counts for this CPU");
+            assertThat(machine.assumed()).contains(gbs + " GB/s between CPU sockets, " + why);
             assertThat(machine.links())
                     .filteredOn(link -> link.kind() == Link.Kind.SOCKET)
                     .isNotEmpty()
@@ -359,7 +360,7 @@ class TopoTextFormatTest {
             assertThat(machine.hubs().getFirst().attributes())
                     .isEqualTo(Map.of("arch", "x86_64", "vendor", vendor, "familyid", family, "modelid", model));
             Machine written = new MachineReader().parse("x.xml", MachineWriter.write(machine, "nccl-xml"));
-            assertThat(written.assumed()).contains(gbs + " GB/s between CPU sockets, as NCCL 2.31 counts for this CPU");
+            assertThat(written.assumed()).contains(gbs + " GB/s between CPU sockets, " + why);
         }
     }
 

@@ -468,7 +468,7 @@ final class NcclXmlReader {
             for (int j = i + 1; j < nodes.size(); j++) {
                 Map<String, String> a = hubs.get(nodes.get(i)).attributes;
                 Map<String, String> b = hubs.get(nodes.get(j)).attributes;
-                double gbs = choice.socketGbs(CpuModel.least(List.of(new CpuModel(a, 0, 0), new CpuModel(b, 0, 0))));
+                double gbs = choice.socketGbs(CpuModel.slower(new CpuModel(a, 0, 0), new CpuModel(b, 0, 0)));
                 links.add(Link.duplex(
                         n + nodes.get(i), n + nodes.get(j), Link.Kind.SOCKET, 1, gbs, LinkSpeeds.SOCKET_US));
             }

@@ -15,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -96,7 +95,7 @@ public final class PcieHierarchy {
     }
 
     private PcieHierarchy(
-            List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<OptionalDouble> socketGbs) {
+            List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<CpuModel> socketGbs) {
         this.ends = List.copyOf(ends);
         this.firstHub = firstHub;
         this.cpu = cpu;
@@ -141,11 +140,11 @@ public final class PcieHierarchy {
      * @param classes how near they are
      * @param firstHub node index of the first hub of the result
      * @param cpu the CPUs
-     * @param socketGbs GB/s one way between two sockets, given what NCCL counts for such CPUs; asked if there are
+     * @param socketGbs GB/s one way between two sockets of such CPUs; asked if there are
      *     several
      */
     public static PcieHierarchy of(
-            List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<OptionalDouble> socketGbs) {
+            List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<CpuModel> socketGbs) {
         return new PcieHierarchy(ends, classes, firstHub, cpu, socketGbs);
     }
 
@@ -207,7 +206,7 @@ public final class PcieHierarchy {
      * Links two CPUs by one link, the nodes of a CPU by links that narrow nothing, and sockets without devices to the
      * first with some: data between devices takes no way over a socket that is only known by a card.
      */
-    private void linkSockets(Map<Integer, List<Integer>> sockets, ToDoubleFunction<OptionalDouble> socketGbs) {
+    private void linkSockets(Map<Integer, List<Integer>> sockets, ToDoubleFunction<CpuModel> socketGbs) {
         if (sockets.size() < 2) {
             return;
         }
@@ -236,13 +235,13 @@ public final class PcieHierarchy {
                 link(
                         withDevices.get(cpus.get(a).getFirst()),
                         withDevices.get(cpus.get(b).getFirst()),
-                        socketGbs.applyAsDouble(cpu.socketGbs()));
+                        socketGbs.applyAsDouble(cpu));
             }
         }
         int first = withDevices.isEmpty() ? sockets.keySet().iterator().next() : withDevices.getFirst();
         for (int socket : sockets.keySet()) {
             if (socket != first && !withDevices.contains(socket)) {
-                link(first, socket, socketGbs.applyAsDouble(cpu.socketGbs()));
+                link(first, socket, socketGbs.applyAsDouble(cpu));
             }
         }
         if (cpus.stream().anyMatch(nodes -> nodes.size() > 1)) {

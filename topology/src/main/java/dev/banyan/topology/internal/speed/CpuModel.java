@@ -3,6 +3,7 @@ package dev.banyan.topology.internal.speed;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -41,6 +42,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
     private static final String X86 = "x86_64";
     private static final String AMD = "AuthenticAMD";
     private static final double FORMER_AMD_GBS = 16;
+    private static final int SKYLAKE = 0x55;
 
     private static final Map<String, String> NAMES = Map.of(
             "architecture",
@@ -116,8 +118,16 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
                 .toList());
     }
 
-    /** Returns the least that NCCL 2.31 counts between sockets of some CPUs; empty where one is not known. */
-    public static OptionalDouble least(List<CpuModel> cpus) {
+    /** Returns the CPU of which NCCL 2.31 counts less between sockets, or one that is not known. */
+    public static CpuModel slower(CpuModel first, CpuModel second) {
+        return Comparator.comparingDouble((CpuModel cpu) -> cpu.socketGbs().orElse(0))
+                                .compare(first, second)
+                        <= 0
+                ? first
+                : second;
+    }
+
+    private static OptionalDouble least(List<CpuModel> cpus) {
         List<OptionalDouble> each = cpus.stream().map(CpuModel::socketGbs).toList();
         return each.stream().allMatch(OptionalDouble::isPresent)
                 ? each.stream().mapToDouble(OptionalDouble::getAsDouble).min()
@@ -158,7 +168,14 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
         if (model >= 0x8F) {
             return 22; // Sapphire Rapids
         }
-        return model >= 0x55 ? 10 : 6; // Skylake to Ice Lake; Broadwell and before
+        return model >= SKYLAKE ? 10 : 6; // to Ice Lake; Broadwell and before
+    }
+
+    /** On those of a DGX-1 p2pBandwidthLatencyTest copied between sockets at 10.0 to 10.8 GB/s. */
+    boolean isXeonBeforeSkylake() {
+        return "GenuineIntel".equals(attributes.get("vendor"))
+                && socketGbs().isPresent()
+                && number("modelid") < SKYLAKE;
     }
 
     /**

@@ -114,11 +114,17 @@ public final class SpeedChoice {
     /**
      * Between two CPU sockets one way in GB/s.
      *
-     * @param counted what NCCL counts for the CPU, if it is known
+     * @param cpu both CPUs, or the one of which NCCL counts less
      */
-    public double socketGbs(OptionalDouble counted) {
+    public double socketGbs(CpuModel cpu) {
         if (stated.socketGbs() > 0) {
             return stated.socketGbs();
+        }
+        OptionalDouble counted = cpu.socketGbs();
+        if (cpu.isXeonBeforeSkylake()) {
+            assumed.add(number(LinkSpeeds.SOCKET_GBS) + BETWEEN_SOCKETS + ", as a DGX-1 reached with such Xeons"
+                    + " (NCCL 2.31 counts " + number(counted.orElseThrow()) + ")");
+            return LinkSpeeds.SOCKET_GBS;
         }
         double usual = counted.orElse(LinkSpeeds.SOCKET_GBS);
         assumed.add(
