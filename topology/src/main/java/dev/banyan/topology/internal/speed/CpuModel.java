@@ -3,7 +3,6 @@ package dev.banyan.topology.internal.speed;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -112,26 +111,17 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
 
     /** Returns the least that NCCL 2.31 counts between the sockets of a machine; empty where a CPU is not known. */
     public static OptionalDouble socketGbs(Machine machine) {
-        return least(machine.hubs().stream()
+        return machine.hubs().stream()
                 .filter(hub -> hub.kind() == Hub.Kind.CPU_SOCKET)
                 .map(hub -> new CpuModel(hub.attributes(), 0, 0))
-                .toList());
+                .reduce(CpuModel::slower)
+                .map(CpuModel::socketGbs)
+                .orElse(OptionalDouble.empty());
     }
 
     /** Returns the CPU of which NCCL 2.31 counts less between sockets, or one that is not known. */
     public static CpuModel slower(CpuModel first, CpuModel second) {
-        return Comparator.comparingDouble((CpuModel cpu) -> cpu.socketGbs().orElse(0))
-                                .compare(first, second)
-                        <= 0
-                ? first
-                : second;
-    }
-
-    private static OptionalDouble least(List<CpuModel> cpus) {
-        List<OptionalDouble> each = cpus.stream().map(CpuModel::socketGbs).toList();
-        return each.stream().allMatch(OptionalDouble::isPresent)
-                ? each.stream().mapToDouble(OptionalDouble::getAsDouble).min()
-                : OptionalDouble.empty();
+        return first.socketGbs().orElse(0) <= second.socketGbs().orElse(0) ? first : second;
     }
 
     /** Returns what NCCL before 2.31 counted between the sockets of a machine; empty where it is not known. */
@@ -171,7 +161,10 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
         return model >= SKYLAKE ? 10 : 6; // to Ice Lake; Broadwell and before
     }
 
-    /** On those of a DGX-1 p2pBandwidthLatencyTest copied between sockets at 10.0 to 10.8 GB/s. */
+    /**
+     * Returns whether NCCL counts less between these CPUs than copies reach: on those of a DGX-1 10.0 to 10.8 GB/s, by
+     * p2pBandwidthLatencyTest.
+     */
     boolean isXeonBeforeSkylake() {
         return "GenuineIntel".equals(attributes.get("vendor"))
                 && socketGbs().isPresent()
