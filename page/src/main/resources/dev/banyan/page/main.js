@@ -44,7 +44,7 @@ byId("about").replaceChildren(
         ? `NCCL needs no file here: all rings are equally good${reduces ? ", and NCCL sums in the switches" : ""}. ` +
           `This writes plans for MSCCL++${reduces ? ", which do not sum in the switches, so that long calls gain nothing" : ""}: `
         : "From Python (PyTorch, vLLM, SGLang), NCCL, RCCL and MSCCL++ take rings, trees and schedules out of files. " +
-          "This writes them, where they can be of use, and says what gain to expect, if any: ",
+          "This writes them and says whether a gain is to be expected: ",
     ...(isUseless ? [] : [commandText(commandOf(`export --for ${target}`, model.devices))]),
   ),
 );

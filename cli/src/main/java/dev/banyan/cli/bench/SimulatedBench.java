@@ -156,7 +156,7 @@ final class SimulatedBench {
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmConfig algorithm : sweep.algorithms()) {
-                printed.title(sweep.title(algorithm));
+                printed.title(Sweep.title(algorithm));
                 Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null

@@ -74,11 +74,9 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
         return counts.getLast();
     }
 
-    /** Returns the heading of an algorithm's rows; empty if there is one algorithm in its usual variant. */
-    List<String> title(AlgorithmConfig algorithm) {
-        return algorithms.size() > 1 || !algorithm.equals(AlgorithmConfig.of(algorithm.algorithm()))
-                ? List.of("# algorithm: " + ChoiceText.name(algorithm))
-                : List.of();
+    /** Returns the heading of an algorithm's rows. */
+    static List<String> title(AlgorithmConfig algorithm) {
+        return List.of("# algorithm: " + ChoiceText.name(algorithm));
     }
 
     /**

@@ -81,14 +81,14 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                             : "")
                     + "; rows use no other links unless a remark says so");
         }
-        lines.add("algbw, ratio: by the links alone");
+        lines.add("algbw, ratio: by the links alone; (rings): those that run both ways count twice");
         lines.add("predicted: calls out of place" + predicted.buffers()
                 + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
-                        ? "; below algbw, since kernels reach only a part of a link's speed and each of their blocks"
-                                + " moves only so much, and has more to move in trees: at a root with three children 8"
-                                + " bytes for each byte of data, in a ring 3 or 4; banyan predict has ranges where they"
-                                + " are known"
+                        ? "; below algbw, since kernels reach only a part of a link's speed and a thread block loads"
+                                + " and stores only so much: for each byte of data that of a root with three children"
+                                + " loads 4 bytes and stores 4, one of a ring loads 2 and stores 1 or 2; banyan predict"
+                                + " has ranges where they are known"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a part of"
                                 + " a link's speed"));
         predicted.remark().ifPresent(lines::add);

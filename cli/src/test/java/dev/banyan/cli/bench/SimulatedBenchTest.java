@@ -341,9 +341,9 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(arguments).out())
                 .contains("\n"
                         + "# No peer access between any two devices: copies between them go through the host, at 16"
-                        + " GB/s between CPU sockets; times of algorithms with such copies include that the link"
-                        + " of a GPU that sends and receives so at once carries 50% to 86% of twice one way (six"
-                        + " published machines), bounds and rates by the links do not\n");
+                        + " GB/s between CPU sockets, which concerns only algorithms that make such copies; their"
+                        + " predicted times also count that a GPU's PCIe link carries less each way where it sends"
+                        + " and receives at once (host.duplex of predict -v), bounds and rates do not\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

@@ -63,9 +63,9 @@ public final class LinkRemarks {
                                 ? pairs.size() + " pairs of devices (banyan topo names them)"
                                 : String.join(", ", pairs))
                 + ": copies between them go through the host" + betweenSockets(machine)
-                + "; times of algorithms with such copies include that the link of a GPU that sends and receives so at"
-                + " once carries 50% to 86% of twice one way (six published machines), bounds and rates by the links do"
-                + " not");
+                + ", which concerns only algorithms that make such copies; their predicted times also count that a"
+                + " GPU's PCIe link carries less each way where it sends and receives at once (host.duplex of predict"
+                + " -v), bounds and rates do not");
     }
 
     private static String betweenSockets(Machine machine) {
