@@ -13,7 +13,6 @@ import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Transport;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -82,29 +81,20 @@ class ExchangeModelTest {
         Machine machine = Machine.preset(preset);
         ProgramSimulator simulator = simulator(machine, profile);
         Schedule schedule = allReduce(machine, 1 << 24);
-        List<SimulationListener.Transfer> transfers = new ArrayList<>();
-        simulator.playExchange(schedule, new SimulationListener() {
-            @Override
-            public void transferred(Transfer transfer) {
-                transfers.add(transfer);
-            }
-
-            @Override
-            public void reduced(Reduction reduction) {
-                throw new AssertionError(reduction);
-            }
-        });
-        double startUs = transfers.stream()
+        Log log = new Log();
+        simulator.playExchange(schedule, log);
+        assertThat(log.reductions).isEmpty();
+        double startUs = log.transfers.stream()
                 .mapToDouble(SimulationListener.Transfer::startUs)
                 .min()
                 .orElseThrow();
-        double endUs = transfers.stream()
+        double endUs = log.transfers.stream()
                 .mapToDouble(SimulationListener.Transfer::endUs)
                 .max()
                 .orElseThrow();
         assertThat(endUs).isLessThan(simulator.exchangeUs(schedule).orElseThrow());
         Map<Integer, Double> bytes = new HashMap<>();
-        transfers.forEach(each -> each.arcs().forEach(arc -> bytes.merge(arc, each.bytes(), Double::sum)));
+        log.transfers.forEach(each -> each.arcs().forEach(arc -> bytes.merge(arc, each.bytes(), Double::sum)));
         assertThat(bytes).hasSize(16);
         assertThat(Collections.max(bytes.values()) / (endUs - startUs) / 1e3).isCloseTo(0.8 * gbs, within(1e-6));
     }

@@ -103,18 +103,10 @@ class FairTransfersTest {
     }
 
     private static List<SimulationListener.Transfer> transfers(Simulator simulator, List<Job> jobs) {
-        List<SimulationListener.Transfer> all = new ArrayList<>();
-        simulator.run(jobs, new SimulationListener() {
-            @Override
-            public void transferred(Transfer transfer) {
-                all.add(transfer);
-            }
-
-            @Override
-            public void reduced(Reduction reduction) {}
-        });
-        assertThat(all).isNotEmpty();
-        return all;
+        Log log = new Log();
+        simulator.run(jobs, log);
+        assertThat(log.transfers).isNotEmpty();
+        return log.transfers;
     }
 
     static IntStream seeds() {

@@ -19,26 +19,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Random schedules on random links with random constants, several at once. */
 class SimulatorPropertyTest {
-    /** Copies and kernels, by start. */
-    private static final class Log implements SimulationListener {
-        private final List<Transfer> transfers = new ArrayList<>();
-        private final List<Reduction> reductions = new ArrayList<>();
-        /** Both in the order in which they were heard of. */
-        private final List<Record> all = new ArrayList<>();
-
-        @Override
-        public void transferred(Transfer transfer) {
-            transfers.add(transfer);
-            all.add(transfer);
-        }
-
-        @Override
-        public void reduced(Reduction reduction) {
-            reductions.add(reduction);
-            all.add(reduction);
-        }
-    }
-
     private record Case(Network network, Profile profile, List<Job> jobs) {
         private Simulation run(SimulationListener log) {
             return new Simulator(network, List.of(), profile).run(jobs, log);

@@ -55,8 +55,8 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 rows.getFirst().call().collective(),
                 rows.stream().map(Row::algorithm).collect(Collectors.toSet())));
         lines.add("# ranges of Banyan's times come from those constants that have a range, all at one end, so that a"
-                + " mixture may lie outside; others, measured or assumed,"
-                + " have none" + (verbose ? ":" : "; -v prints all, with their sources"));
+                + " mixture may lie outside; others, measured or assumed, have none"
+                + (verbose ? ":" : "; -v prints all, with their sources"));
         lines.addAll(constants());
         return lines;
     }

@@ -75,8 +75,8 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
     }
 
     /** Returns the heading of an algorithm's rows. */
-    static List<String> title(AlgorithmConfig algorithm) {
-        return List.of("# algorithm: " + ChoiceText.name(algorithm));
+    static String title(AlgorithmConfig algorithm) {
+        return "# algorithm: " + ChoiceText.name(algorithm);
     }
 
     /**

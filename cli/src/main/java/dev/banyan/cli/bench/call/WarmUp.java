@@ -2,6 +2,9 @@ package dev.banyan.cli.bench.call;
 
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LongSummaryStatistics;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -24,10 +27,10 @@ public final class WarmUp {
     private static final long COMPILE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final double SPREAD = 1.05;
 
-    private final long[] last = new long[WINDOW];
-    private final long[] begun = new long[WINDOW];
-    private final long[] compiledBefore = new long[WINDOW];
-    private int rounds;
+    /** @param compiledMillis what the JVM had compiled for before it */
+    private record Round(long startNanos, long compiledMillis, long leastNanos) {}
+
+    private final Deque<Round> last = new ArrayDeque<>(WINDOW);
 
     private WarmUp() {}
 
@@ -53,9 +56,8 @@ public final class WarmUp {
 
     private void round(Runnable call) {
         long least = Long.MAX_VALUE;
+        long compiledMillis = compiledMillis();
         long start = System.nanoTime();
-        begun[rounds % WINDOW] = start;
-        compiledBefore[rounds % WINDOW] = compilingMillis();
         long now = start;
         do {
             long before = now;
@@ -63,29 +65,24 @@ public final class WarmUp {
             now = System.nanoTime();
             least = Math.min(least, now - before);
         } while (now - start < ROUND_NANOS);
-        last[rounds++ % WINDOW] = least;
+        if (last.size() == WINDOW) {
+            last.removeFirst();
+        }
+        last.addLast(new Round(start, compiledMillis, least));
     }
 
     private boolean isSteady() {
-        if (rounds < WINDOW) {
-            return false;
-        }
-        long least = Long.MAX_VALUE;
-        long greatest = 0;
-        for (long nanos : last) {
-            least = Math.min(least, nanos);
-            greatest = Math.max(greatest, nanos);
-        }
-        return greatest < SPREAD * least && !compiles();
+        LongSummaryStatistics nanos = last.stream().mapToLong(Round::leastNanos).summaryStatistics();
+        return nanos.getCount() == WINDOW && nanos.getMax() < SPREAD * nanos.getMin() && !compiles();
     }
 
     private boolean compiles() {
-        int first = rounds % WINDOW;
-        long compiling = TimeUnit.MILLISECONDS.toNanos(compilingMillis() - compiledBefore[first]);
-        return compiling > MOST_COMPILING * (System.nanoTime() - begun[first]);
+        Round first = last.getFirst();
+        long compiling = TimeUnit.MILLISECONDS.toNanos(compiledMillis() - first.compiledMillis());
+        return compiling > MOST_COMPILING * (System.nanoTime() - first.startNanos());
     }
 
-    private static long compilingMillis() {
+    private static long compiledMillis() {
         return COMPILER == null ? 0 : COMPILER.getTotalCompilationTime();
     }
 }

@@ -19,8 +19,8 @@ public final class Rows<R> implements AutoCloseable {
     }
 
     /** Prints the heading of the next rows. */
-    public void title(List<String> lines) {
-        progress.print(() -> reporter.lines(lines));
+    public void title(String title) {
+        progress.print(() -> reporter.lines(List.of(title)));
     }
 
     /** Adds a row. Returns whether nobody reads any more, so that the run should end. */

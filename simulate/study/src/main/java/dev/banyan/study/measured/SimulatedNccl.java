@@ -235,9 +235,12 @@ public final class SimulatedNccl {
     }
 
     private Optional<String> remarkOnTrees(Collective collective) {
+        if (collective != Collective.ALL_REDUCE) {
+            return Optional.empty();
+        }
         RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());
         NcclChains chains = NcclChains.of(machine, file);
-        return collective == Collective.ALL_REDUCE && chains.areTakenBefore(file)
+        return chains.areTakenBefore(file)
                 ? Optional.of("For large calls its tuner will probably take that file's trees, which carry "
                         + Numbers.gbs(chains.algbw()) + " of algbw by the links, where rings carry "
                         + Numbers.gbs(file.algbw()))

@@ -140,8 +140,7 @@ public final class PcieHierarchy {
      * @param classes how near they are
      * @param firstHub node index of the first hub of the result
      * @param cpu the CPUs
-     * @param socketGbs GB/s one way between two sockets of such CPUs; asked if there are
-     *     several
+     * @param socketGbs GB/s one way between two sockets of such CPUs; asked if there are several
      */
     public static PcieHierarchy of(
             List<End> ends, Classes classes, int firstHub, CpuModel cpu, ToDoubleFunction<CpuModel> socketGbs) {

@@ -40,6 +40,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
 
     private static final String X86 = "x86_64";
     private static final String AMD = "AuthenticAMD";
+    private static final String INTEL = "GenuineIntel";
     private static final double FORMER_AMD_GBS = 16;
     private static final int SKYLAKE = 0x55;
 
@@ -145,7 +146,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
         int family = number("familyid");
         int model = number("modelid");
         return switch (attributes.getOrDefault("vendor", "")) {
-            case "GenuineIntel" -> family == 6 && model >= 0 ? OptionalDouble.of(intel(model)) : OptionalDouble.empty();
+            case INTEL -> family == 6 && model >= 0 ? OptionalDouble.of(intel(model)) : OptionalDouble.empty();
             case AMD -> OptionalDouble.of(amd(family));
             default -> OptionalDouble.empty();
         };
@@ -166,9 +167,7 @@ public record CpuModel(Map<String, String> attributes, int sockets, int numaNode
      * p2pBandwidthLatencyTest.
      */
     boolean isXeonBeforeSkylake() {
-        return "GenuineIntel".equals(attributes.get("vendor"))
-                && socketGbs().isPresent()
-                && number("modelid") < SKYLAKE;
+        return INTEL.equals(attributes.get("vendor")) && socketGbs().isPresent() && number("modelid") < SKYLAKE;
     }
 
     /**

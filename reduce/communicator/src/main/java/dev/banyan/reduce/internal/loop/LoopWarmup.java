@@ -72,7 +72,7 @@ public final class LoopWarmup implements LoopReadiness {
             MemorySegment zeros = operands(bytes, arena);
             long[] addresses = addresses(zeros);
             long begin = System.nanoTime();
-            long compiled = begin;
+            long compiledSince = begin;
             long end;
             long took;
             do {
@@ -81,10 +81,10 @@ public final class LoopWarmup implements LoopReadiness {
                 end = System.nanoTime();
                 took = end - before;
                 if (took > UNITS * COMPILED_NANOS_PER_UNIT) {
-                    compiled = end;
+                    compiledSince = end;
                 }
             } while (took > UNITS * OPTIMIZED_NANOS_PER_UNIT
-                    && end - compiled < LONGEST_COMPILED_NANOS
+                    && end - compiledSince < LONGEST_COMPILED_NANOS
                     && end - begin < LONGEST_NANOS);
         }
     }
