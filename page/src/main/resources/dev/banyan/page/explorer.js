@@ -401,8 +401,9 @@ function panel() {
           html(
             "p",
             { class: "note", id: "in-switch" },
-            "The last rows are with sums in the switch; their percentages are of the bound with such sums. The times of " +
-              "packing and star below are those in the switch. No GPU has run these kernels yet.",
+            "The last rows are with sums in the switch, which the picture and its loads leave out; their percentages are of " +
+              "the bound with such sums. The times of packing and star below are those in the switch. No GPU has run these " +
+              "kernels yet.",
           ),
         ]
       : []),

@@ -148,7 +148,7 @@ public final class ProgramSimulator {
     }
 
     /** Returns whether a schedule, if it is long enough, runs as an exchange in which the switch adds up or copies. */
-    boolean takesSwitch(Schedule schedule) {
+    public boolean takesSwitch(Schedule schedule) {
         return exchanges.hasSwitch()
                 && DirectExchange.of(schedule).filter(exchanges::multicasts).isPresent();
     }

@@ -4,7 +4,6 @@ import dev.banyan.cli.bench.report.Row;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
-import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.SwitchRate;
@@ -16,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -27,16 +25,16 @@ import java.util.stream.Collectors;
  * @param verbose whether assumed constants are named
  */
 record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwitch, boolean verbose) {
-    private static final Set<AlgorithmChoice> OF_THE_SWITCH =
-            Set.of(AlgorithmChoice.PACKING, AlgorithmChoice.STAR, AlgorithmChoice.AUTO);
-
     /** Begins the keys of constants of NCCL's model. */
     private static final String OF_NCCL = "nccl.";
 
     private static final String GRAPHS = "predicted for CUDA graphs of copies and kernels, chunk by chunk";
 
-    /** @param rows of one collective, at least one */
-    List<String> ofCalls(List<Row> rows) {
+    /**
+     * @param rows of one collective, at least one
+     * @param inSwitch the algorithms for which a switch adds up or copies
+     */
+    List<String> ofCalls(List<Row> rows, List<AlgorithmConfig> inSwitch) {
         long programs =
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
         List<String> lines = new ArrayList<>();
@@ -53,7 +51,8 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 + Numbers.plain(costs.launchRange().mostUs()) + ") until all kernels have begun");
         lines.addAll(exchanges(
                 rows.getFirst().call().collective(),
-                rows.stream().map(Row::algorithm).collect(Collectors.toSet())));
+                rows.stream().map(Row::algorithm).collect(Collectors.toSet()),
+                inSwitch));
         lines.add("# ranges of Banyan's times come from those constants that have a range, all at one end, so that a"
                 + " mixture may lie outside; others, measured or assumed, have none"
                 + (verbose ? ":" : "; -v prints all, with their sources"));
@@ -61,8 +60,11 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         return lines;
     }
 
-    /** @param algorithms those of a model's gradients, by whether kernels carry out all their calls */
-    List<String> ofGradients(Map<Boolean, List<AlgorithmConfig>> algorithms) {
+    /**
+     * @param algorithms those of a model's gradients, by whether kernels carry out all their calls
+     * @param inSwitch those for which a switch adds up
+     */
+    List<String> ofGradients(Map<Boolean, List<AlgorithmConfig>> algorithms, List<AlgorithmConfig> inSwitch) {
         List<String> lines = new ArrayList<>();
         algorithms.forEach((areKernels, each) -> lines.add("# "
                 + (algorithms.size() > 1
@@ -71,7 +73,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 + (areKernels ? "executed by one kernel on each GPU" : GRAPHS)));
         List<AlgorithmConfig> ofKernels = algorithms.getOrDefault(true, List.of());
         if (!ofKernels.isEmpty()) {
-            lines.addAll(exchanges(Collective.ALL_REDUCE, ofKernels));
+            lines.addAll(exchanges(Collective.ALL_REDUCE, ofKernels, inSwitch));
         }
         if (algorithms.containsKey(false)) {
             lines.addAll(otherExecutor());
@@ -85,19 +87,19 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 .toList();
     }
 
-    private List<String> exchanges(Collective collective, Collection<AlgorithmConfig> algorithms) {
-        ProgramSimulator kernels = costs.usual().programSimulator(List.of());
+    private List<String> exchanges(
+            Collective collective, Collection<AlgorithmConfig> algorithms, List<AlgorithmConfig> inSwitch) {
         List<String> lines = new ArrayList<>();
-        if (!kernels.takesExchanges()) {
+        if (!costs.usual().programSimulator(List.of()).takesExchanges()) {
             return lines;
         }
-        if (kernels.takesSwitch()) {
-            if (algorithms.stream().map(AlgorithmConfig::algorithm).anyMatch(OF_THE_SWITCH::contains)) {
-                lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies")
-                        + " for packing and star"
-                        + (isCompared() ? " (their rows in the switch in compare)" : "")
-                        + "; no GPU has run these kernels yet");
-            }
+        if (!inSwitch.isEmpty()) {
+            lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies") + " for "
+                    + inSwitch.stream().map(ChoiceText::name).collect(Collectors.joining(", "))
+                    + (collective == Collective.ALL_REDUCE && isCompared()
+                            ? " (rows \"in the switch\" of compare)"
+                            : "")
+                    + "; no GPU has run these kernels yet");
         } else if (withoutSwitch && chosen.network().switchesReduce()) {
             lines.add("# predicted without the switch, which combines sums and means of 32-bit floats, sums of"
                     + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"

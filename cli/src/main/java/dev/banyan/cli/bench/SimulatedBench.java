@@ -153,11 +153,18 @@ final class SimulatedBench {
         }
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
+        List<AlgorithmConfig> inSwitch = new ArrayList<>();
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmConfig algorithm : sweep.algorithms()) {
-                printed.title(Sweep.title(algorithm));
                 Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
+                String title = Sweep.title(algorithm);
+                if (predictions != null && !sums && isInSwitch(List.of(largest(predictions, sweep)))) {
+                    inSwitch.add(algorithm);
+                    // Auto may take other algorithms for smaller calls than for the largest.
+                    title += algorithm.algorithm() == AlgorithmChoice.AUTO ? "" : " (in the switch)";
+                }
+                printed.title(title);
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)
@@ -171,7 +178,7 @@ final class SimulatedBench {
         }
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
-            reporter.lines(notes().ofCalls(ours));
+            reporter.lines(notes().ofCalls(ours, inSwitch));
             remarkOnGpus();
         }
         if (sums) {
@@ -227,6 +234,17 @@ final class SimulatedBench {
 
     private ExecutorNotes notes() {
         return new ExecutorNotes(chosen, costs, withoutSwitch, verbose);
+    }
+
+    private static PlannedSchedule largest(Predictions predictions, Sweep sweep) {
+        return predictions.plan(sweep.call().request(sweep.largestCount(), false));
+    }
+
+    /** Returns whether a switch adds up or copies in one of several calls. */
+    private boolean isInSwitch(List<PlannedSchedule> plans) {
+        ProgramSimulator kernels = costs.usual().programSimulator(List.of());
+        return execution == Execution.PROGRAMS
+                && plans.stream().map(PlannedSchedule::schedule).anyMatch(kernels::takesSwitch);
     }
 
     /** Prints what Banyan's times mean for GPUs that it does not run on. */
@@ -339,6 +357,7 @@ final class SimulatedBench {
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
         Map<Boolean, List<AlgorithmConfig>> kernels = new TreeMap<>(Comparator.reverseOrder());
+        List<AlgorithmConfig> inSwitch = new ArrayList<>();
         List<String> choices = new ArrayList<>();
         try (Rows<WorkloadRow> printed = reporter.rows(
                 workload.name(), algorithms.size() * depths.size() + (nccl == null ? 0 : 1), WorkloadRow::line)) {
@@ -353,6 +372,9 @@ final class SimulatedBench {
                     CallTimes calls = new CallTimes(costs.usual(), plans);
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
                             .add(algorithm);
+                    if (isInSwitch(plans)) {
+                        inSwitch.add(algorithm);
+                    }
                     if (algorithm.algorithm() == AlgorithmChoice.AUTO) {
                         choices.add(choices(plans));
                     }
@@ -378,7 +400,7 @@ final class SimulatedBench {
             write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all calls in flight");
         }
         reporter.lines(choices);
-        reporter.lines(notes().ofGradients(kernels));
+        reporter.lines(notes().ofGradients(kernels, inSwitch));
         if (!algorithms.isEmpty()) {
             remarkOnGpus();
         }

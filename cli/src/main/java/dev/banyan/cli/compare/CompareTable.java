@@ -85,10 +85,10 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         lines.add("predicted: calls out of place" + predicted.buffers()
                 + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
-                        ? "; below algbw, since kernels reach only a part of a link's speed and a thread block loads"
-                                + " and stores only so much: for each byte of data that of a root with three children"
-                                + " loads 4 bytes and stores 4, one of a ring loads 2 and stores 1 or 2; banyan predict"
-                                + " has ranges where they are known"
+                        ? "; banyan predict has ranges where they are known. Below algbw, since kernels reach only a"
+                                + " part of a link's speed and a thread block moves only so much: for each byte of data"
+                                + " the block of a root with three children loads 4 bytes and stores 4, the block of a"
+                                + " ring loads 2 and stores 1 or 2"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a part of"
                                 + " a link's speed"));
         predicted.remark().ifPresent(lines::add);
@@ -102,7 +102,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
             lines.add("multi-tree (exact): the balanced trees with the greatest sum of link speeds; other trees may"
-                    + " have a higher rate; banyan predict -a multi-tree/exact has their times");
+                    + " have a higher rate; banyan predict -a multi-tree/exact has their times, and auto takes them"
+                    + " only with MXNET_KVSTORE_TREE_BACKTRACK=1");
         }
         String overOthers = comparison.rows().stream()
                 .filter(row -> Comparison.OVER_OTHERS.equals(row.remark()))

@@ -111,11 +111,12 @@ public record CertificateReport(
         long ranks = inside.stream().filter(node -> node < network.ranks()).count();
         boolean blocks = collective == Collective.ALL_GATHER || collective == Collective.REDUCE_SCATTER;
         String what = blocks ? ranks + " of " + network.ranks() + " blocks" : "all data";
-        String where = 2 * inside.size() <= network.nodes()
-                ? named(network, inside::contains)
-                : "all but " + named(network, node -> !inside.contains(node));
-        return what + " must " + (cut.entering() ? "enter " : "leave ") + where + " over links of " + Numbers.gbs(gbs)
-                + " in all" + (blocks ? ": " + limit : "");
+        // The smaller side of the cut is named: what enters one side leaves the other.
+        boolean small = 2 * inside.size() <= network.nodes();
+        return what + " must " + (cut.entering() == small ? "enter " : "leave ")
+                + named(network, node -> inside.contains(node) == small) + " over links of " + Numbers.gbs(gbs)
+                + " in all"
+                + (blocks ? ": " + Numbers.plain(gbs) + " * " + network.ranks() + "/" + ranks + " = " + limit : "");
     }
 
     private static String named(Network network, IntPredicate counts) {

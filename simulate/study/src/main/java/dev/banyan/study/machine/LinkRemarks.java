@@ -36,12 +36,12 @@ public final class LinkRemarks {
         if (counted.has(Link.Kind.PCIE)) {
             PcieRates.sentence(machine).ifPresent(remarks::add);
         }
-        peerAccess(machine).ifPresent(remarks::add);
+        peerAccess(counted, machine).ifPresent(remarks::add);
         xgmi(machine).ifPresent(remarks::add);
         return remarks;
     }
 
-    private static Optional<String> peerAccess(Machine machine) {
+    private static Optional<String> peerAccess(Network counted, Machine machine) {
         List<String> pairs = new ArrayList<>();
         int all = 0;
         for (int a = 0; a < machine.size(); a++) {
@@ -63,9 +63,9 @@ public final class LinkRemarks {
                                 ? pairs.size() + " pairs of devices (banyan topo names them)"
                                 : String.join(", ", pairs))
                 + ": copies between them go through the host" + betweenSockets(machine)
-                + ", which concerns only algorithms that make such copies; their predicted times also count that a"
-                + " GPU's PCIe link carries less each way where it sends and receives at once (host.duplex of predict"
-                + " -v), bounds and rates do not");
+                + (counted.has(Link.Kind.NVLINK) ? "; trees and rings over NVLinks alone make no such copies" : "")
+                + ". Predicted times of such copies also count that a GPU's PCIe link carries less each way where it"
+                + " sends and receives at once (host.duplex of predict -v); bounds and rates do not");
     }
 
     private static String betweenSockets(Machine machine) {

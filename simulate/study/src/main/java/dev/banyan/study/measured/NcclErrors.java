@@ -91,7 +91,10 @@ public record NcclErrors(
                                     "%.1f%% (worst %.1f%%%s)",
                                     100 * median,
                                     100 * worst,
-                                    worst < SMALL ? "" : Numbers.format(", a factor of %.2f", mostTimes()))
+                                    worst < SMALL
+                                            ? ""
+                                            : Numbers.format(
+                                                    " of the measured time, at most a factor of %.2f", mostTimes()))
                             + " from "
                             + new ByteSize(from).label() + end;
         }
