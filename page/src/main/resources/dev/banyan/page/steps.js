@@ -76,12 +76,12 @@ function curve(step) {
     times,
     ...done.map((keys) => {
       let next = 0;
-      let megabytes = 0;
+      let mebibytes = 0;
       return times.map((ms) => {
         while (next < keys.length && keys[next][0] <= ms) {
-          megabytes += (keys[next++][1] * ELEMENT_BYTES) / 1e6;
+          mebibytes += (keys[next++][1] * ELEMENT_BYTES) / 2 ** 20;
         }
-        return next === keys.length && keys.at(-1)[0] < ms ? null : megabytes;
+        return next === keys.length && keys.at(-1)[0] < ms ? null : mebibytes;
       });
     }),
   ];
@@ -92,7 +92,7 @@ function curve(step) {
       place,
       300,
       { label: "time since the first gradient", format: (ms) => `${digits(ms)} ms`, space: 60 },
-      { label: "gradients exchanged", format: (megabytes) => `${digits(megabytes)} MB` },
+      { label: "gradients exchanged", format: (mebibytes) => `${digits(mebibytes)} MiB` },
       ways.map((way) => ({
         stroke: curveColour(curves[way.curve]),
         width: 2,

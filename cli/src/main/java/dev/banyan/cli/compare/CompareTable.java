@@ -86,9 +86,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                 + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
                         ? "; banyan predict has ranges where they are known. Below algbw, since kernels reach only a"
-                                + " part of a link's speed and a thread block moves only so much: for each byte of data"
-                                + " the block of a root with three children loads 4 bytes and stores 4, the block of a"
-                                + " ring loads 2 and stores 1 or 2"
+                                + " part of a link's speed, thread blocks move only so much, and their parts of the"
+                                + " data wait for each other (docs/simulator.md)"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a part of"
                                 + " a link's speed"));
         predicted.remark().ifPresent(lines::add);

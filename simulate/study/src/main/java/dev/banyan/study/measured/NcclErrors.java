@@ -91,10 +91,7 @@ public record NcclErrors(
                                     "%.1f%% (worst %.1f%%%s)",
                                     100 * median,
                                     100 * worst,
-                                    worst < SMALL
-                                            ? ""
-                                            : Numbers.format(
-                                                    " of the measured time, at most a factor of %.2f", mostTimes()))
+                                    worst < SMALL ? "" : Numbers.format(", at most a factor of %.2f", mostTimes()))
                             + " from "
                             + new ByteSize(from).label() + end;
         }
@@ -246,7 +243,7 @@ public record NcclErrors(
     private String sentence() {
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
-        return "Its median error against " + Numbers.count(rows, "row") + " of "
+        return "Its median error, in parts of the measured time, against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
                 + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
