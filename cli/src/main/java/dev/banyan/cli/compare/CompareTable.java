@@ -100,9 +100,9 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         }
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
-            lines.add("multi-tree (exact): the balanced trees with the greatest sum of link speeds; other trees may"
-                    + " have a higher rate; banyan predict -a multi-tree/exact has their times, and auto takes them"
-                    + " only with MXNET_KVSTORE_TREE_BACKTRACK=1");
+            lines.add("multi-tree (exact): the balanced trees with the greatest sum of link speeds (banyan predict -a"
+                    + " multi-tree/exact has times by size; auto takes such trees only with"
+                    + " MXNET_KVSTORE_TREE_BACKTRACK=1); other trees may have a higher rate");
         }
         String overOthers = comparison.rows().stream()
                 .filter(row -> Comparison.OVER_OTHERS.equals(row.remark()))

@@ -210,10 +210,10 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, without its trees, profile a100-nvswitch, a"
-                            + " process for each GPU\n"
-                            + "# Its median error, in parts of the measured time, against 25 rows of 2 published"
-                            + " sweeps of all_reduce on 8 GPUs \\(NCCL 2.8, 2.21\\), of which 24 gave its constants,"
-                            + " is [0-9.]+% \\(worst")
+                                + " process for each GPU\n"
+                                + "# Its median error against 25 rows of 2 published sweeps of all_reduce on 8 GPUs"
+                                + " \\(NCCL 2.8, 2.21\\) is [0-9.]+% of the measured time \\(worst .*; 24 of these rows"
+                                + " gave its constants\n")
                 .containsPattern("# +size +ring +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "ring, nccl, bound of the links");
@@ -354,7 +354,7 @@ class SimulatedBenchTest {
                         + " -v); bounds and rates do not\n");
         assertThat(CommandRun.of("predict --machine p3.16xlarge -b 64M -e 64M -a ring")
                         .out())
-                .contains(" between CPU sockets; trees and rings over NVLinks alone make no such copies. Predicted");
+                .contains(" between CPU sockets; trees and rings over NVLinks alone make no such copies\n");
     }
 
     /** Their parts take at least as long as the plain sum and a quarter of it, which the bytes are. */

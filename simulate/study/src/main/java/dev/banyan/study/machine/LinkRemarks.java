@@ -64,8 +64,11 @@ public final class LinkRemarks {
                                 : String.join(", ", pairs))
                 + ": copies between them go through the host" + betweenSockets(machine)
                 + (counted.has(Link.Kind.NVLINK) ? "; trees and rings over NVLinks alone make no such copies" : "")
-                + ". Predicted times of such copies also count that a GPU's PCIe link carries less each way where it"
-                + " sends and receives at once (host.duplex of predict -v); bounds and rates do not");
+                + (counted.has(Link.Kind.PCIE)
+                        ? ". Predicted times of such copies also count that a GPU's PCIe link carries less each way"
+                                + " where it sends and receives at once (host.duplex of predict -v); bounds and rates"
+                                + " do not"
+                        : ""));
     }
 
     private static String betweenSockets(Machine machine) {

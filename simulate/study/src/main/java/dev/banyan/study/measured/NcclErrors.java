@@ -48,9 +48,6 @@ public record NcclErrors(
 
     private static final int LEAST_ROWS = 4;
 
-    /** Up to this error its factor shows nothing new. */
-    private static final double SMALL = 0.1;
-
     private static final String RESOURCE = "nccl-errors.json";
     private static final JsonNode STORED = stored();
 
@@ -88,10 +85,10 @@ public record NcclErrors(
                     ? "unknown" + end
                     : String.format(
                                     Locale.ROOT,
-                                    "%.1f%% (worst %.1f%%%s)",
+                                    "%.1f%% of the measured time (worst %.1f%%, at most a factor of %.3f)",
                                     100 * median,
                                     100 * worst,
-                                    worst < SMALL ? "" : Numbers.format(", at most a factor of %.2f", mostTimes()))
+                                    mostTimes())
                             + " from "
                             + new ByteSize(from).label() + end;
         }
@@ -243,15 +240,14 @@ public record NcclErrors(
     private String sentence() {
         int rows = large.rows() + small.rows();
         int unseen = large.unseen() + small.unseen();
-        return "Its median error, in parts of the measured time, against " + Numbers.count(rows, "row") + " of "
+        return "Its median error against " + Numbers.count(rows, "row") + " of "
                 + Numbers.count(sweeps, "published sweep") + " of "
                 + collective
                 + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
-                + stated()
-                + ", of which "
-                + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
-                + " gave its constants, is "
+                + stated() + " is "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
-                + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB");
+                + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB") + "; "
+                + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
+                + " of these rows gave its constants";
     }
 }

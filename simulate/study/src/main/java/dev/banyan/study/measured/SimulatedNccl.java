@@ -241,9 +241,9 @@ public final class SimulatedNccl {
         RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());
         NcclChains chains = NcclChains.of(machine, file);
         return chains.areTakenBefore(file)
-                ? Optional.of("For large calls its tuner will probably take that file's trees, which carry "
-                        + Numbers.gbs(chains.algbw()) + " of algbw by the links, where rings carry "
-                        + Numbers.gbs(file.algbw()))
+                ? Optional.of("Its time is that of rings, which carry " + Numbers.gbs(file.algbw())
+                        + " of algbw by the links; with that file, and perhaps with NCCL_ALGO=Tree alone, its tuner"
+                        + " probably takes trees for large calls, which carry " + Numbers.gbs(chains.algbw()))
                 : Optional.empty();
     }
 }

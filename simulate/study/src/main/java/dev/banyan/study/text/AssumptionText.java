@@ -40,7 +40,7 @@ public final class AssumptionText {
                 ? "add the whole output of lscpu to the file, or "
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
-                + "; only rates over such links rest on that"
+                + "; rates over other links do not depend on it"
                 + (remedies.isEmpty() ? "" : " (" + cpu + "state what you know by " + remedies + ")"));
     }
 }
