@@ -191,7 +191,7 @@ final class SimulatedBench {
                     nccl,
                     asked.call().collective(),
                     ranged
-                            ? List.of("Its ranges go by these factors both ways, and end at the "
+                            ? List.of("Its ranges are its times divided and multiplied by that factor, and end at the "
                                     + nccl.fullRate(asked.call().collective()))
                             : List.of());
         }

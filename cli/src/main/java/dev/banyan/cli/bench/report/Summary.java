@@ -117,7 +117,12 @@ public final class Summary {
                 .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
                 .collect(Collectors.joining(", of "));
         boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
-        return "no range is known" + (areAllOpen ? "" : " of " + names);
+        boolean areKnownClear = unmarked.stream()
+                .allMatch(rows -> !isOpen(best(rows))
+                        && rows.stream().anyMatch(row -> us(row) != us(best(rows)) && !isOpen(row)));
+        return "no range is known"
+                + (areAllOpen ? "" : " of " + names)
+                + (areKnownClear ? "; the known ranges of others do not reach that of the fastest" : "");
     }
 
     /** Returns whether the fastest of a size has a range, which overlaps with that of another time, or with all. */

@@ -163,6 +163,12 @@ class SummaryTest {
                         predicted(AlgorithmChoice.NCCL, 1024, 25, null)))
                 .isEqualTo("# no size has a certain winner: no range is known of nccl");
         assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 12)),
+                        predicted(AlgorithmChoice.STAR, 1024, 500, null),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))))
+                .isEqualTo("# no size has a certain winner: no range is known of star; the known ranges of others do"
+                        + " not reach that of the fastest");
+        assertThat(verdict(
                         predicted(AlgorithmChoice.AUTO, 1024, 10, new TimeRange(8, 30)),
                         predicted(AlgorithmChoice.STAR, 1024, 500, null),
                         predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))))

@@ -85,10 +85,11 @@ public record NcclErrors(
                     ? "unknown" + end
                     : String.format(
                                     Locale.ROOT,
-                                    "%.1f%% of the measured time (worst %.1f%%, at most a factor of %.3f)",
+                                    "%.1f%% of the measured time (worst %.1f%%, a factor of %.3f where it is too %s)",
                                     100 * median,
                                     100 * worst,
-                                    mostTimes())
+                                    mostTimes(),
+                                    worst < 1 ? "short" : "long")
                             + " from "
                             + new ByteSize(from).label() + end;
         }
