@@ -81,7 +81,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                             : "")
                     + "; rows use no other links unless a remark says so");
         }
-        lines.add("algbw, ratio: by the links alone; (rings): those that run both ways count twice");
+        lines.add("algbw, ratio: by the links alone; depth: most hops between a root and a device (one-shot: rounds);"
+                + " (rings): one that runs both ways counts as two, and banyan export repeats rings as channels");
         lines.add("predicted: calls out of place" + predicted.buffers()
                 + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
