@@ -191,7 +191,8 @@ final class SimulatedBench {
                     nccl,
                     asked.call().collective(),
                     ranged
-                            ? List.of("Its ranges are its times divided and multiplied by that factor, and end at the "
+                            ? List.of("Its ranges are its times divided and multiplied by that factor, but never exceed"
+                                    + " the "
                                     + nccl.fullRate(asked.call().collective()))
                             : List.of());
         }

@@ -198,7 +198,7 @@ class SimulatedBenchTest {
                 .contains(
                         "NVLS from 16 MiB, Simple from",
                         "# nccl: simulated rings and protocols of NCCL and its sums in the switch (NVLS)",
-                        "end at the 360 GB/s of algbw at which the links are full");
+                        "but never exceed the 360 GB/s of algbw at which the links are full");
     }
 
     @Test

@@ -70,7 +70,7 @@ public record Comparison(
 
     /** The remark of rows that use more than the bound counts. */
     public static final String OVER_OTHERS =
-            "over links that the bound leaves out (PCIe beside NVLink or xGMI, or host memory between devices without a"
+            "uses links that the bound leaves out (PCIe beside NVLink or xGMI, or host memory between devices without a"
                     + " path)";
 
     /**
