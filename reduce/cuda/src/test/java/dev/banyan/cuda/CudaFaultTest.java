@@ -206,6 +206,26 @@ class CudaFaultTest {
         EmulatedProcess.beginAnother(emulator);
     }
 
+    /** The leaves of a broadcast copy nothing. */
+    @Test
+    void theLostDeviceIsNamedWhereItHasNothingLeftToDo() {
+        Config config = Config.builder()
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.SINGLE_TREE))
+                .build();
+        try (CudaBackend backend = new CudaBackend(
+                        DEVICES, FaultClock.TIMEOUT, PeerRule.ALL, LIMIT, copies.by(FaultClock.STOPPED));
+                Communicator cuda = Communicator.create(MACHINE, config, backend)) {
+            List<MemorySegment> buffers = buffers(cuda);
+            emulator.tell("op peer 1 hang", "op peer 2 lose 6 214");
+            assertThatThrownBy(() -> cuda.run(CollectiveCall.broadcast(buffers, COUNT, DataType.F32)))
+                    .isInstanceOf(CudaException.class)
+                    .hasMessageContaining(
+                            "failed on device 6 in the wait for other devices in broadcast by single-tree")
+                    .hasMessageContaining("CUDA_ERROR_ECC_UNCORRECTABLE");
+        }
+        EmulatedProcess.beginAnother(emulator);
+    }
+
     @ParameterizedTest
     @MethodSource("stuckWork")
     void stuckWorkEndsInATimeout(String fault) {

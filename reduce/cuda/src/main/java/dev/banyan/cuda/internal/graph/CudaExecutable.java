@@ -122,7 +122,7 @@ public final class CudaExecutable extends QueuedExecutable {
         return marks.getAtIndex(ValueLayout.JAVA_INT, mark) != 0;
     }
 
-    /** Returns the first mark that is not set, if possible one of a device. */
+    /** Returns the first mark that is not set, or the first one of a device; that device waits if it has none. */
     Run.Unfinished firstUnfinished(@Nullable CudaDevice wanted) {
         Run.Unfinished first = null;
         for (int m = 0; m < plan.marks().size(); m++) {
@@ -137,6 +137,9 @@ public final class CudaExecutable extends QueuedExecutable {
             if (first == null) {
                 first = unfinished;
             }
+        }
+        if (wanted != null) {
+            return new Run.Unfinished(wanted, "the wait for other devices in " + plan.name());
         }
         return first == null ? new Run.Unfinished(plan.devices().getFirst(), "the end of " + plan.name()) : first;
     }
