@@ -151,18 +151,18 @@ final class SimulatedBench {
                     !others.algorithms().isEmpty());
             sweep = nccl == null ? others : asked;
         }
+        long largest = sweep.largestCount();
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
-        List<AlgorithmConfig> inSwitch = new ArrayList<>();
+        SwitchedAlgorithms switched = new SwitchedAlgorithms(costs, execution);
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmConfig algorithm : sweep.algorithms()) {
                 Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 String title = Sweep.title(algorithm);
-                if (predictions != null && !sums && isInSwitch(List.of(largest(predictions, sweep)))) {
-                    inSwitch.add(algorithm);
-                    // Auto may take other algorithms for smaller calls than for the largest.
-                    title += algorithm.algorithm() == AlgorithmChoice.AUTO ? "" : " (in the switch)";
+                if (predictions != null && !sums) {
+                    title += switched.heading(
+                            algorithm, () -> predictions.plan(asked.call().request(largest, false)));
                 }
                 printed.title(title);
                 for (long count : sweep.counts()) {
@@ -178,7 +178,7 @@ final class SimulatedBench {
         }
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
-            reporter.lines(notes().ofCalls(ours, inSwitch));
+            reporter.lines(notes().ofCalls(ours, switched.found()));
             remarkOnGpus();
         }
         if (sums) {
@@ -191,9 +191,10 @@ final class SimulatedBench {
                     nccl,
                     asked.call().collective(),
                     ranged
-                            ? List.of("Its ranges are its times divided and multiplied by that factor, but never exceed"
-                                    + " the "
-                                    + nccl.fullRate(asked.call().collective()))
+                            ? List.of(
+                                    "Its ranges are its times divided and multiplied by the factor for their size, but"
+                                            + " never exceed the "
+                                            + nccl.fullRate(asked.call().collective()))
                             : List.of());
         }
         reporter.lines(conclusions(sweep, rows));
@@ -235,17 +236,6 @@ final class SimulatedBench {
 
     private ExecutorNotes notes() {
         return new ExecutorNotes(chosen, costs, withoutSwitch, verbose);
-    }
-
-    private static PlannedSchedule largest(Predictions predictions, Sweep sweep) {
-        return predictions.plan(sweep.call().request(sweep.largestCount(), false));
-    }
-
-    /** Returns whether a switch adds up or copies in one of several calls. */
-    private boolean isInSwitch(List<PlannedSchedule> plans) {
-        ProgramSimulator kernels = costs.usual().programSimulator(List.of());
-        return execution == Execution.PROGRAMS
-                && plans.stream().map(PlannedSchedule::schedule).anyMatch(kernels::takesSwitch);
     }
 
     /** Prints what Banyan's times mean for GPUs that it does not run on. */
@@ -358,7 +348,7 @@ final class SimulatedBench {
         List<WorkloadRow> rows;
         List<Integer> depths = WorkloadRow.depths(workload);
         Map<Boolean, List<AlgorithmConfig>> kernels = new TreeMap<>(Comparator.reverseOrder());
-        List<AlgorithmConfig> inSwitch = new ArrayList<>();
+        SwitchedAlgorithms switched = new SwitchedAlgorithms(costs, execution);
         List<String> choices = new ArrayList<>();
         try (Rows<WorkloadRow> printed = reporter.rows(
                 workload.name(), algorithms.size() * depths.size() + (nccl == null ? 0 : 1), WorkloadRow::line)) {
@@ -373,9 +363,7 @@ final class SimulatedBench {
                     CallTimes calls = new CallTimes(costs.usual(), plans);
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
                             .add(algorithm);
-                    if (isInSwitch(plans)) {
-                        inSwitch.add(algorithm);
-                    }
+                    switched.add(algorithm, () -> plans);
                     if (algorithm.algorithm() == AlgorithmChoice.AUTO) {
                         choices.add(choices(plans));
                     }
@@ -401,7 +389,7 @@ final class SimulatedBench {
             write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all calls in flight");
         }
         reporter.lines(choices);
-        reporter.lines(notes().ofGradients(kernels, inSwitch));
+        reporter.lines(notes().ofGradients(kernels, switched.found()));
         if (!algorithms.isEmpty()) {
             remarkOnGpus();
         }
