@@ -228,7 +228,8 @@ class BoundCommandTest {
                 .containsExactly("10 GB/s between CPU sockets", PcieHierarchy.HIDDEN);
         assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --pcie-lanes 16 --socket-gbs 60 --machine " + topo)
                         .out())
-                .contains("\n# assumed: " + PcieHierarchy.HIDDEN + "; rates over other links do not depend on it (state"
+                .contains("\n# assumed: " + PcieHierarchy.HIDDEN
+                        + "; rates over other links do not depend on these assumptions (state"
                         + " what you know by the JSON of topo --write json)\n");
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
         assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");
@@ -276,8 +277,8 @@ class BoundCommandTest {
                     .as(command)
                     .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN
                             + "; peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
-                            + " --peer-access no if they don't); rates over other links do not depend on it (state what"
-                            + " you know by --pcie-lanes or the JSON of topo --write json)\n")
+                            + " --peer-access no if they don't); rates over other links do not depend on these"
+                            + " assumptions (state what you know by --pcie-lanes or the JSON of topo --write json)\n")
                     .doesNotContain("sockets;");
             assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
                             .out())
@@ -413,7 +414,7 @@ class BoundCommandTest {
         String options = " --pcie-gen 5 --pcie-lanes 16 --nvlink-gbs 25 --peer-access yes --machine " + file;
         assertThat(CommandRun.of("bound" + options).out())
                 .contains("# assumed: PCIe's speed between the NUMA nodes of a CPU; rates over other links do not"
-                        + " depend on it (state what you know by the JSON of topo --write json)\n")
+                        + " depend on these assumptions (state what you know by the JSON of topo --write json)\n")
                 .contains("# all_reduce: limited by the links of GPU0, GPU1 to the others: 96 GB/s\n");
         assertThat(CommandRun.of("bound --socket-gbs 30" + options).out())
                 .contains("# --socket-gbs changes nothing: no link of one-cpu.txt joins two CPUs\n");

@@ -102,7 +102,9 @@ class ExportCommandTest {
                 Files.readString(topo).replace("GenuineIntel", "AuthenticAMD").replace("family: 6", "family: 25"));
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
-                .contains("as it counts 16 GB/s, and from 2.31 on 24 GB/s, between two NUMA nodes of this CPU\n");
+                .contains(
+                        " before 2.31, which counts 16 GB/s between two NUMA nodes of this CPU, and ",
+                        " from 2.31 on, which counts 24 GB/s (");
     }
 
     /** From either of two GPUs their ring is the same. */

@@ -206,7 +206,7 @@ function legend() {
       curve.name === BOUND
         ? BOUND_NAME
         : curve.name === AUTO
-          ? "auto (what Banyan takes)"
+          ? "auto (Banyan's choice by size)"
           : timedName(curve.name);
     return html(
       "tr",

@@ -13,7 +13,7 @@ import { commandOf, machine, model, whole } from "./model.js";
 startTheme();
 const packing = whole.ways[0];
 byId("summary").textContent =
-  `${count(machine.devices, "GPU")}, ${count(machine.links.length, "link")}; an all_reduce reaches at most ` +
+  `${count(machine.devices, "GPU")}; an all_reduce reaches at most ` +
   (model.inSwitch ? `${gbs(model.inSwitch.bound)} (${model.inSwitch.counted}) or ` : "") +
   `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}` +

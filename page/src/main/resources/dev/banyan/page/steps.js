@@ -41,8 +41,8 @@ function bars(step) {
           html(
             "div",
             { class: "pair" },
-            ...(way.togetherMs === undefined ? [] : [beam(way.togetherMs, longest, of, "all at once", 1)]),
-            beam(way.oneByOneMs, longest, of, "one by one", 0.5),
+            ...(way.togetherMs === undefined ? [] : [beam(way.togetherMs, longest, of, "all in flight", 1)]),
+            beam(way.oneByOneMs, longest, of, "one in flight", 0.5),
           ),
         ];
       }),

@@ -115,7 +115,7 @@ function timeTable() {
 
 function gradientTable() {
   return {
-    head: ["model", "buckets", "bytes", "algorithm", "all at once (ms)", "one by one (ms)", "bound (ms)"],
+    head: ["model", "buckets", "bytes", "algorithm", "all in flight (ms)", "one in flight (ms)", "bound (ms)"],
     rows: stepRows(),
     texts: 1,
   };

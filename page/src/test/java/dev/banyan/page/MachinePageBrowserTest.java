@@ -330,7 +330,7 @@ class MachinePageBrowserTest {
         assertThat(browser.text("#step-note")).startsWith("83.2 KiB of F32 in 1 bucket ");
         browser.choose("#step-model", "large");
         assertThat(browser.text("#step-note")).startsWith("19.07 MiB of F32 in 2 buckets");
-        assertThat(browser.text("#step-bars")).contains("packing", "auto", "nccl", "all at once", "one by one");
+        assertThat(browser.text("#step-bars")).contains("packing", "auto", "nccl", "all in flight", "one in flight");
         assertThat(browser.all("#step-chart canvas")).hasSize(1);
     }
 

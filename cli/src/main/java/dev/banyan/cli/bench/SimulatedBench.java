@@ -185,17 +185,7 @@ final class SimulatedBench {
             reporter.lines(passes());
         }
         if (nccl != null) {
-            boolean ranged = rows.stream()
-                    .anyMatch(row -> isNccl(row) && row.outOfPlace().range() != null);
-            remark(
-                    nccl,
-                    asked.call().collective(),
-                    ranged
-                            ? List.of(
-                                    "Its ranges are its times divided and multiplied by the factor for their size, but"
-                                            + " never exceed the "
-                                            + nccl.fullRate(asked.call().collective()))
-                            : List.of());
+            remark(nccl, asked.call().collective(), ranges(nccl, rows));
         }
         reporter.lines(conclusions(sweep, rows));
         if (trace != null) {
@@ -250,6 +240,22 @@ final class SimulatedBench {
                 .map(remark -> "# " + remark)
                 .toList());
         reporter.lines(List.of(OtherGpus.remark(chosen.machine()).isPresent() ? FILES_ALONE : JVM_ALONE));
+    }
+
+    /** Returns how the ranges of NCCL's rows come about; nothing where they have none. */
+    private static List<String> ranges(SimulatedNccl nccl, List<Row> rows) {
+        List<Row> ranged = rows.stream()
+                .filter(row -> isNccl(row) && row.outOfPlace().range() != null)
+                .toList();
+        if (ranged.isEmpty()) {
+            return List.of();
+        }
+        Call call = ranged.getFirst().call();
+        boolean cut = ranged.stream()
+                .anyMatch(row -> nccl.isCut(
+                        Objects.requireNonNull(row.outOfPlace().range()), call.collective(), call.size(row.count())));
+        return List.of("Its ranges are its times divided and multiplied by the factor for their size"
+                + (cut ? ", but never exceed the " + nccl.fullRate(call.collective()) : ""));
     }
 
     private static boolean isNccl(Row row) {

@@ -89,8 +89,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                         ? "; banyan predict has ranges where they are known. Below algbw, since kernels reach only a"
                                 + " part of a link's speed, thread blocks move only so much, and their parts of the"
                                 + " data wait for each other (docs/simulator.md)"
-                        : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a part of"
-                                + " a link's speed"));
+                        : ", as CUDA graphs, whose ranges are not known; below algbw, since copies are taken to"
+                                + " reach only a part of the counted speeds"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"

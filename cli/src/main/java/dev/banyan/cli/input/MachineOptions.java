@@ -94,9 +94,10 @@ public final class MachineOptions extends OptionGroup {
     @Option(
             names = "--socket-gbs",
             paramLabel = "GBS",
-            description = "Between two CPU sockets one way in GB/s, as p2pBandwidthLatencyTest measures it (default: if"
-                    + " the file has the whole output of lscpu, what NCCL counts for the CPU, 6 to 40, but 10"
-                    + " for Xeons before Skylake; else 10).")
+            description = "Between two CPU sockets one way in GB/s, for all copies together; p2pBandwidthLatencyTest"
+                    + " measures less where the PCIe link of a GPU is slower (default: if the file has the whole"
+                    + " output of lscpu, what NCCL counts for the CPU, 6 to 40, but 10 for Xeons before Skylake; else"
+                    + " 10).")
     private @Nullable Double socketGbs;
 
     @Option(

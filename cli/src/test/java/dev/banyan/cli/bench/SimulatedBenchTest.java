@@ -197,8 +197,16 @@ class SimulatedBenchTest {
                         .out())
                 .contains(
                         "NVLS from 16 MiB, Simple from",
-                        "# nccl: simulated rings and protocols of NCCL and its sums in the switch (NVLS)",
-                        "but never exceed the 360 GB/s of algbw at which the links are full");
+                        "# nccl: simulated rings and protocols of NCCL and its sums in the switch (NVLS)")
+                .contains("the factor for their size\n");
+    }
+
+    /** The worst error alone would let 1 GiB take less time than the links need. */
+    @Test
+    void noRangeOfNcclIsFasterThanTheLinks() {
+        assertThat(CommandRun.of("predict -m dgx-a100 -a nccl -b 1G -e 1G").out())
+                .contains("the factor for their size, but never exceed the 149.143 GB/s of algbw that these links carry"
+                        + " by the profile's constants\n");
     }
 
     @Test

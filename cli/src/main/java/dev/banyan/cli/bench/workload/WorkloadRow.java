@@ -79,7 +79,8 @@ public record WorkloadRow(
                 "# in flight: calls that are started before one waits for all of them (one, " + FEW_IN_FLIGHT + ", all)"
                         + (measured
                                 ? ""
-                                : "; their kernels run one after another, their graphs of copies at the same time"),
+                                : "; kernels still run one after another, without waits between them; graphs of"
+                                        + " copies run at the same time"),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(calls)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

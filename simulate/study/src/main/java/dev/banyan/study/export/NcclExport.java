@@ -84,10 +84,10 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         boolean takesChains = chains.areTakenBefore(channels);
         if (takesChains) {
             remarks.add(
-                    "For large allreduces NCCL's tuner will probably take the file's trees, which are chains inside a"
-                            + " machine: by the links " + Numbers.gbs(chains.algbw())
-                            + " algbw. Try NCCL_ALGO=Tree without the file first, which may be as fast: NCCL's own"
-                            + " tuner counts trees no faster than rings, and takes rings");
+                    "With this file NCCL's tuner will probably take its trees for large allreduces, which are chains"
+                            + " inside a machine: by the links " + Numbers.gbs(chains.algbw())
+                            + " algbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
+                            + " NCCL_ALGO=Tree without the file first, which may be as fast");
         }
         BigFraction algbw = takesChains ? chains.algbw() : channels.algbw();
         String useless = uselessnessOfGraph();
@@ -214,21 +214,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .mapToDouble(search -> busbw / search.oneChannelGbs())
                 .max()
                 .orElse(1);
-        remarks.add("NCCL's own search would probably find "
-                + searches.stream()
-                        .map(search -> Numbers.count(search.channels(), "channel") + " counted as "
-                                + Numbers.gbs(search.channelGbs()))
-                        .distinct()
-                        .collect(Collectors.joining(" or "))
-                + ", as it counts "
-                + (counted.size() == 1
-                        ? Numbers.gbs(counted.getFirst()) + " between two NUMA nodes"
-                                + (assumed == null ? " of this CPU" : "")
-                        : counted.equals(SOCKETS)
-                                ? "6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to"
-                                        + " the description, or state it by --nccl-socket-gbs)"
-                                : Numbers.gbs(counted.getFirst()) + ", and from 2.31 on "
-                                        + Numbers.gbs(counted.getLast()) + ", between two NUMA nodes of this CPU"));
+        remarks.add("NCCL's own search would probably find " + found(counted, searches, assumed == null));
         if (most <= CLOSE * Math.max(1, least)) {
             remarks.add(expected(least));
             return remarks;
@@ -245,6 +231,31 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 + " NVIDIA/nccl#2127 one did, at 15)",
                         most, Numbers.gbs(busbw / most)));
         return remarks;
+    }
+
+    /**
+     * Returns the channels of NCCL's own searches.
+     *
+     * @param counted between two sockets, in GB/s
+     * @param ofCpu whether versions of NCCL count that for the CPU
+     */
+    private static String found(List<Double> counted, List<NcclSearch> searches, boolean ofCpu) {
+        List<String> channels = searches.stream()
+                .map(search ->
+                        Numbers.count(search.channels(), "channel") + " counted as " + Numbers.gbs(search.channelGbs()))
+                .toList();
+        String between = " between two NUMA nodes" + (ofCpu ? " of this CPU" : "");
+        if (counted.equals(SOCKETS)) {
+            return channels.stream().distinct().collect(Collectors.joining(" or "))
+                    + ", as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to"
+                    + " the description, or state it by --nccl-socket-gbs)";
+        }
+        if (counted.size() == 1) {
+            return channels.getFirst() + ", as it counts " + Numbers.gbs(counted.getFirst()) + between;
+        }
+        return channels.getFirst() + " before 2.31, which counts " + Numbers.gbs(counted.getFirst()) + between
+                + ", and " + channels.getLast() + " from 2.31 on, which counts " + Numbers.gbs(counted.getLast())
+                + " (it tries channels of 24, 20, 15, 12 GB/s and other speeds)";
     }
 
     /** Returns what versions of NCCL count between two sockets in GB/s, or the least and the greatest of all counts. */

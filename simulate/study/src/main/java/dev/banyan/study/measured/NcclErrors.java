@@ -85,11 +85,11 @@ public record NcclErrors(
                     ? "unknown" + end
                     : String.format(
                                     Locale.ROOT,
-                                    "%.1f%% of the measured time (worst %.1f%%, a factor of %.3f where it is too %s)",
+                                    "%.1f%% of the measured time (worst %.1f%%: a factor of %s = %.3f)",
                                     100 * median,
                                     100 * worst,
-                                    mostTimes(),
-                                    worst < 1 ? "short" : "long")
+                                    String.format(Locale.ROOT, worst < 1 ? "1/(1 - %.4f)" : "1 + %.4f", worst),
+                                    mostTimes())
                             + " from "
                             + new ByteSize(from).label() + end;
         }

@@ -179,13 +179,20 @@ public final class SimulatedNccl {
         return goesAroundRings() ? rings.rings().rateGbs().doubleValue() : rings.switchRateGbs();
     }
 
+    /**
+     * Returns whether a range of a call begins at {@link #fullRate}.
+     *
+     * @param bytes its size as nccl-tests print it
+     */
+    public boolean isCut(TimeRange range, Collective collective, long bytes) {
+        return range.leastUs() <= rings.leastUs(collective, bytes);
+    }
+
     /** Returns the algbw that no range exceeds, in words. */
     public String fullRate(Collective collective) {
-        return Numbers.gbs(GIB / rings.leastUs(collective, GIB) / 1e3) + " of algbw "
-                + (rings.addsInSwitch(collective)
-                        ? "at which the links are full"
-                        : "that copies reach over these links"
-                                + (rings.goThroughHost() ? ", if both ways at once are as fast as one alone" : ""));
+        return Numbers.gbs(GIB / rings.leastUs(collective, GIB) / 1e3)
+                + " of algbw that these links carry by the profile's constants"
+                + (rings.goThroughHost() ? ", if both ways at once are as fast as one alone" : "");
     }
 
     /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */
@@ -223,8 +230,8 @@ public final class SimulatedNccl {
                 + ", without its trees"
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (mayFindOthers) {
-            remarks.add("Its own search may find slower rings between NUMA nodes, and without that variable it may go"
-                    + " through the host's memory");
+            remarks.add("NCCL alone may be slower: its own search may find slower rings between NUMA nodes, and without"
+                    + " that variable it may go through the host's memory");
             remarkOnTrees(collective).ifPresent(remarks::add);
         }
         remarks.add(
@@ -241,9 +248,10 @@ public final class SimulatedNccl {
         RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());
         NcclChains chains = NcclChains.of(machine, file);
         return chains.areTakenBefore(file)
-                ? Optional.of("Its time is that of rings, which carry " + Numbers.gbs(file.algbw())
-                        + " of algbw by the links; with that file, and perhaps with NCCL_ALGO=Tree alone, its tuner"
-                        + " probably takes trees for large calls, which carry " + Numbers.gbs(chains.algbw()))
+                ? Optional.of("NCCL with the exported file is probably faster for large calls: its tuner then takes the"
+                        + " file's trees, which carry " + Numbers.gbs(chains.algbw()) + " of algbw by the links, and"
+                        + " its rings " + Numbers.gbs(file.algbw()) + "; no row shows trees of NCCL"
+                        + " (NCCL_ALGO=Tree without the file may be as fast)")
                 : Optional.empty();
     }
 }
