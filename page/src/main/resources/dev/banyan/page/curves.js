@@ -8,8 +8,9 @@ import { BUS_FACTOR, boundOfTimes, model, timedName } from "./model.js";
 const BOUND = "bound";
 const BOUND_NAME = `bound${model.inSwitch ? " with sums in switches" : " of the links"}`;
 const AUTO = "auto";
-const NCCL = "nccl";
 const SHOWN_SIZE = 64 * 2 ** 20;
+
+const isNccl = (curve) => !curve.measured && curve.name.startsWith("nccl");
 
 /** The curves of the model in its order, and that of the bound. */
 export const curves = [
@@ -25,7 +26,7 @@ const ranged = curves.filter((curve) => curve.points.some((point) => point.least
 const RANGED = ranged.length > 0;
 
 /** True if some time by Banyan has a range. */
-const BANYAN_RANGED = ranged.some((curve) => curve.name !== NCCL);
+const BANYAN_RANGED = ranged.some((curve) => !isNccl(curve));
 
 let focus = Math.max(0, curves.findIndex((curve) => curve.name === AUTO));
 let at = Math.max(0, bytes.indexOf(SHOWN_SIZE));
@@ -38,13 +39,13 @@ const toBusbw = (us, each) => (each / us / 1e3) * BUS_FACTOR;
 export function curveColour(curve) {
   return curve.name === BOUND || curve.name === AUTO
     ? colour("ink")
-    : curve.name === NCCL
+    : isNccl(curve)
       ? colour("soft")
       : hue(curve.number);
 }
 
 function dashes(curve) {
-  return curve.name === BOUND ? [3, 4] : curve.name === AUTO ? [9, 4] : curve.name === NCCL ? [6, 2] : undefined;
+  return curve.name === BOUND ? [3, 4] : curve.name === AUTO ? [9, 4] : isNccl(curve) ? [6, 2] : undefined;
 }
 
 /** Style of a curve's swatch, with its dashes. */
@@ -306,7 +307,7 @@ export function startCurves() {
     (BANYAN_RANGED ? " The highlighted curve shows its range as a band." : "");
   const ranges = [
     ...(BANYAN_RANGED ? ["Ranges of Banyan's curves come from those constants that have a range (predict -v prints all)."] : []),
-    ...(ranged.some((curve) => curve.name === NCCL)
+    ...(ranged.some((curve) => isNccl(curve))
       ? ["The range of nccl comes from the worst error of its model in this class of machines."]
       : []),
   ];

@@ -85,8 +85,8 @@ class PresetPagesBrowserTest {
         assertThat(browser.text("#bound")).startsWith("At the links' rates no schedule exceeds");
         assertThat(browser.text("#assumed"))
                 .startsWith("Assumed: PCIe gen3, 12 GB/s one way for 16 lanes")
-                .contains("rates over other links do not depend on these assumptions (add the whole output of lscpu to"
-                        + " the file, or state what you know by --socket-gbs or --gpu or --pcie-gen or"
+                .contains("rates and times over other links do not depend on these assumptions (add the whole output of"
+                        + " lscpu to the file, or state what you know by --socket-gbs or --gpu or --pcie-gen or"
                         + " --pcie-lanes).");
         assertThat(model.algorithms().get(model.chosen())).isEqualTo("ring");
         assertThat(browser.find("input[name='algorithm']:checked").getAttribute("value"))

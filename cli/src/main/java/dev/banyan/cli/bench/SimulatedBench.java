@@ -159,7 +159,10 @@ final class SimulatedBench {
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmConfig algorithm : sweep.algorithms()) {
                 Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
-                String title = Sweep.title(algorithm);
+                String title = predictions == null
+                        ? Sweep.HEADING
+                                + Objects.requireNonNull(nccl).name(asked.call().collective())
+                        : Sweep.title(algorithm);
                 if (predictions != null && !sums) {
                     title += switched.heading(
                             algorithm, () -> predictions.plan(asked.call().request(largest, false)));

@@ -90,6 +90,31 @@ class CompareTest {
                 .isEqualTo(1, within(1e-9));
     }
 
+    /** Chains of the exported file cross the sockets less often than its rings. */
+    @Test
+    void theRowOfNcclSaysThatItIsOfRingsWhereTreesAreFaster(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("pairs.txt"), """
+            GPU0 GPU1 GPU2 GPU3 NUMA Affinity
+            GPU0 X NV4 SYS SYS 0
+            GPU1 NV4 X SYS SYS 0
+            GPU2 SYS SYS X NV4 1
+            GPU3 SYS SYS NV4 X 1
+            Socket(s): 2
+            """);
+        String machine = " --pcie-gen 4 --pcie-lanes 16 --nvlink-gbs 14 --socket-gbs 24 --peer-access yes -m " + file;
+        assertThat(CommandRun.of("compare" + machine).out())
+                .contains(
+                        "\n  nccl (rings only)            16.000",
+                        "\n# nccl (rings only): NCCL with the rings of banyan export",
+                        "NCCL with the exported file is probably faster for large calls: its tuner then takes the"
+                                + " file's trees, which carry 24 GB/s of algbw by the links, and its rings 16 GB/s");
+        assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
+                .contains("\n# algorithm: nccl (rings only)\n");
+        assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M --collective broadcast" + machine)
+                        .out())
+                .contains("\n# algorithm: nccl\n");
+    }
+
     @Test
     void settingsChooseTheTreesOfSingleTree() throws Exception {
         System.setProperty("MXNET_KVSTORE_TREE_BACKTRACK", "1");

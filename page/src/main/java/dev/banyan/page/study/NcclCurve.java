@@ -1,7 +1,6 @@
 package dev.banyan.page.study;
 
 import dev.banyan.page.model.Curve;
-import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.study.measured.SimulatedNccl;
@@ -27,7 +26,7 @@ record NcclCurve(Optional<SimulatedNccl> model, String note) {
 
     Optional<Curve> curve() {
         return model.map(nccl -> new Curve(
-                AlgorithmChoice.NCCL.label(),
+                nccl.name(Collective.ALL_REDUCE),
                 false,
                 PageStudy.sizes().stream()
                         .map(bytes -> PredictedCurves.point(bytes, nccl.call(Collective.ALL_REDUCE, bytes)))

@@ -222,7 +222,6 @@ public record Comparison(
 
     /** NCCL, rated by its links as all others, and predicted by its model. */
     private static Row nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
-        String name = AlgorithmChoice.NCCL.label();
         try {
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.linkRateGbs();
@@ -232,7 +231,7 @@ public record Comparison(
                     ? Optional.empty()
                     : beyond.stream().filter(limit -> limit.algbwGBs() >= least).findFirst();
             return new Row(
-                    name,
+                    nccl.name(Collective.ALL_REDUCE),
                     rate,
                     rate / higher.map(Limit::algbwGBs).orElse(bound.doubleValue()),
                     PredictedRates.gbs(nccl),
@@ -245,7 +244,8 @@ public record Comparison(
                             + higher.map(limit -> ". Its ratio is to the bound (" + limit.counted() + ")")
                                     .orElse(""));
         } catch (IllegalArgumentException e) {
-            return new Row(name, null, null, null, null, null, null, e.getMessage(), null, null);
+            return new Row(
+                    AlgorithmChoice.NCCL.label(), null, null, null, null, null, null, e.getMessage(), null, null);
         }
     }
 

@@ -209,12 +209,15 @@ public final class SimulatedNccl {
         return String.join(". ", remarks(collective));
     }
 
+    /** Returns the name of its rows, which says where trees are probably faster than what it models. */
+    public String name(Collective collective) {
+        return AlgorithmChoice.NCCL.label() + (fasterTrees(collective).isPresent() ? " (rings only)" : "");
+    }
+
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
         boolean isRccl = LinkNames.isOfAmd(machine);
-        boolean mayFindOthers = !isRccl
-                && !rings.goThroughHost()
-                && NcclSearch.matters(rings.rings().network());
+        Optional<String> trees = fasterTrees(collective);
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
                 ? "here NCCL goes "
                         + (rings.goThroughHost()
@@ -223,17 +226,18 @@ public final class SimulatedNccl {
                         + ", as it did in none of the sweeps"
                 : whyNoRange;
         List<String> remarks = new ArrayList<>();
-        remarks.add((mayFindOthers
-                        ? "nccl: NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
-                        : "nccl: simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
+        remarks.add(name(collective)
+                + (mayFindOthers()
+                        ? ": NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
+                        : ": simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
                 + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
-                + ", without its trees"
+                + (trees.isPresent() ? " as with NCCL_ALGO=Ring" : ", without its trees")
                 + ", profile " + profile.name() + ", a process for each GPU");
-        if (mayFindOthers) {
+        if (mayFindOthers()) {
             remarks.add("NCCL alone may be slower: its own search may find slower rings between NUMA nodes, and without"
                     + " that variable it may go through the host's memory");
-            remarkOnTrees(collective).ifPresent(remarks::add);
         }
+        trees.ifPresent(remarks::add);
         remarks.add(
                 noRange.isEmpty()
                         ? NcclErrors.sentence(profile, collective, machine.size())
@@ -241,8 +245,16 @@ public final class SimulatedNccl {
         return remarks;
     }
 
-    private Optional<String> remarkOnTrees(Collective collective) {
-        if (collective != Collective.ALL_REDUCE) {
+    /** Returns whether NCCL's own search may find other rings. */
+    private boolean mayFindOthers() {
+        return !LinkNames.isOfAmd(machine)
+                && !rings.goThroughHost()
+                && NcclSearch.matters(rings.rings().network());
+    }
+
+    /** Returns that NCCL with the exported file is probably faster than its rings; nothing where it is not. */
+    private Optional<String> fasterTrees(Collective collective) {
+        if (collective != Collective.ALL_REDUCE || !mayFindOthers()) {
             return Optional.empty();
         }
         RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());

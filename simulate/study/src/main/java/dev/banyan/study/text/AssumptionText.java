@@ -40,7 +40,7 @@ public final class AssumptionText {
                 ? "add the whole output of lscpu to the file, or "
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
-                + "; rates over other links do not depend on these assumptions"
+                + "; rates and times over other links do not depend on these assumptions"
                 + (remedies.isEmpty() ? "" : " (" + cpu + "state what you know by " + remedies + ")"));
     }
 }
