@@ -86,9 +86,10 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         lines.add("predicted: calls out of place" + predicted.buffers()
                 + " by the simulator, with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
-                        ? "; banyan predict has ranges where they are known. Below algbw, since kernels reach only a"
-                                + " part of a link's speed, thread blocks move only so much, and their parts of the"
-                                + " data wait for each other (docs/simulator.md)"
+                        ? "; banyan predict has ranges where they are known, and names no fastest row where they"
+                                + " overlap. Below algbw, since kernels reach only a part of a link's speed, thread"
+                                + " blocks move only so much, and their parts of the data wait for each other"
+                                + " (docs/simulator.md)"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since copies are taken to"
                                 + " reach only a part of the counted speeds"));
         predicted.remark().ifPresent(lines::add);

@@ -1,6 +1,7 @@
 package dev.banyan.study.text;
 
 import dev.banyan.topology.internal.pcie.PcieHierarchy;
+import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.speed.SpeedChoice;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +17,15 @@ public final class AssumptionText {
             new Replaced(SpeedChoice.PER_LINK, List.of("--gpu", "--nvlink-gbs")),
             new Replaced(SpeedChoice.INSIDE_CPU, List.of("the JSON of topo --write json")),
             new Replaced(PcieHierarchy.HIDDEN, List.of("the JSON of topo --write json")));
+
+    /** Words of assumptions that leave NVLinks as they are described. */
+    private static final List<String> BESIDE_NVLINKS = List.of(
+            SpeedChoice.BETWEEN_SOCKETS,
+            SpeedChoice.PCIE_GENERATION,
+            SpeedChoice.FULL_WIDTH,
+            SpeedChoice.INSIDE_CPU,
+            PcieHierarchy.HIDDEN,
+            RefusedPairs.GRANTED);
 
     private record Replaced(String words, List<String> remedies) {}
 
@@ -40,7 +50,9 @@ public final class AssumptionText {
                 ? "add the whole output of lscpu to the file, or "
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
-                + "; rates and times over other links do not depend on these assumptions"
+                + (assumed.stream().allMatch(phrase -> BESIDE_NVLINKS.stream().anyMatch(phrase::contains))
+                        ? "; this concerns PCIe and CPUs only"
+                        : "")
                 + (remedies.isEmpty() ? "" : " (" + cpu + "state what you know by " + remedies + ")"));
     }
 }
