@@ -34,6 +34,7 @@ import dev.banyan.study.machine.Limit;
 import dev.banyan.study.machine.LinkRemarks;
 import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.PredictedExecution;
@@ -44,10 +45,12 @@ import dev.banyan.trees.bound.Bound;
 import dev.banyan.trees.network.Network;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.Collectors;
@@ -155,19 +158,22 @@ final class SimulatedBench {
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
         SwitchedAlgorithms switched = new SwitchedAlgorithms(costs, execution);
+        Map<AlgorithmConfig, String> remarks = new HashMap<>();
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
             for (AlgorithmConfig algorithm : sweep.algorithms()) {
                 Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
-                String title = predictions == null
-                        ? Sweep.HEADING
-                                + Objects.requireNonNull(nccl).name(asked.call().collective())
-                        : Sweep.title(algorithm);
-                if (predictions != null && !sums) {
-                    title += switched.heading(
-                            algorithm, () -> predictions.plan(asked.call().request(largest, false)));
-                }
-                printed.title(title);
+                Optional<String> remark = predictions == null
+                        ? Objects.requireNonNull(nccl).part(asked.call().collective())
+                        : sums
+                                ? Optional.empty()
+                                : switched.remark(
+                                        algorithm,
+                                        () -> List.of(
+                                                predictions.plan(asked.call().request(largest, false))));
+                remark.ifPresent(words -> remarks.put(algorithm, words));
+                printed.title(Sweep.title(algorithm)
+                        + remark.map(words -> " (" + words + ")").orElse(""));
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)
@@ -190,7 +196,7 @@ final class SimulatedBench {
         if (nccl != null) {
             remark(nccl, asked.call().collective(), ranges(nccl, rows));
         }
-        reporter.lines(conclusions(sweep, rows));
+        reporter.lines(conclusions(sweep, rows, remarks));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
@@ -315,8 +321,9 @@ final class SimulatedBench {
         return Predictions.of(chosen.machine(), algorithm, costs.usual());
     }
 
-    private List<String> conclusions(Sweep sweep, List<Row> rows) {
-        Summary summary = new Summary(rows);
+    /** @param remarks words beside the names of algorithms */
+    private List<String> conclusions(Sweep sweep, List<Row> rows, Map<AlgorithmConfig, String> remarks) {
+        Summary summary = new Summary(rows, remarks);
         List<String> lines = summary.comparison("predicted time (us) out of place");
         lines.addAll(summary.choices());
         Collective collective = sweep.call().collective();
@@ -358,9 +365,12 @@ final class SimulatedBench {
         List<Integer> depths = WorkloadRow.depths(workload);
         Map<Boolean, List<AlgorithmConfig>> kernels = new TreeMap<>(Comparator.reverseOrder());
         SwitchedAlgorithms switched = new SwitchedAlgorithms(costs, execution);
+        Map<String, String> remarks = new HashMap<>();
         List<String> choices = new ArrayList<>();
         try (Rows<WorkloadRow> printed = reporter.rows(
-                workload.name(), algorithms.size() * depths.size() + (nccl == null ? 0 : 1), WorkloadRow::line)) {
+                workload.name(),
+                algorithms.size() * depths.size() + (nccl == null ? 0 : 1),
+                row -> row.line(remarks.get(row.algorithm())))) {
             for (AlgorithmConfig algorithm : algorithms) {
                 Predictions predictions = predictions(algorithm);
                 IntToDoubleFunction endUs;
@@ -372,7 +382,8 @@ final class SimulatedBench {
                     CallTimes calls = new CallTimes(costs.usual(), plans);
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
                             .add(algorithm);
-                    switched.add(algorithm, () -> plans);
+                    switched.remark(algorithm, () -> plans)
+                            .ifPresent(words -> remarks.put(ChoiceText.algorithm(algorithm), words));
                     if (algorithm.algorithm() == AlgorithmChoice.AUTO) {
                         choices.add(choices(plans));
                     }
@@ -387,6 +398,8 @@ final class SimulatedBench {
             }
             if (nccl != null) {
                 AlgorithmConfig algorithm = AlgorithmConfig.of(AlgorithmChoice.NCCL);
+                nccl.part(Collective.ALL_REDUCE)
+                        .ifPresent(words -> remarks.put(ChoiceText.algorithm(algorithm), words));
                 double timeMs = nccl.oneByOneUs(workload) / 1e3;
                 if (printed.isLast(WorkloadRow.of(workload, 1, algorithm, timeMs, null, null))) {
                     return;

@@ -26,9 +26,6 @@ import java.util.function.ToLongFunction;
  * @param algorithms what carries the calls out, one after another
  */
 record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
-    /** Begins the heading of an algorithm's rows. */
-    static final String HEADING = "# algorithm: ";
-
     /** Runs sweeps one after another, and returns the number of wrong elements. */
     static long runAll(List<Sweep> sweeps, ToLongFunction<Sweep> bench, Reporter reporter) {
         long wrong = 0;
@@ -79,7 +76,7 @@ record Sweep(Call call, List<Long> counts, List<AlgorithmConfig> algorithms) {
 
     /** Returns the heading of an algorithm's rows. */
     static String title(AlgorithmConfig algorithm) {
-        return HEADING + ChoiceText.name(algorithm);
+        return "# algorithm: " + ChoiceText.name(algorithm);
     }
 
     /**

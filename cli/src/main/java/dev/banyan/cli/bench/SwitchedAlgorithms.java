@@ -8,6 +8,7 @@ import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /** The algorithms of a table for which a switch adds up or copies. */
@@ -28,29 +29,17 @@ final class SwitchedAlgorithms {
     }
 
     /**
-     * Adds an algorithm if a switch takes one of its calls, and returns whether it does.
+     * Adds an algorithm if a switch takes one of its calls, and returns what its rows then say beside its name. Those
+     * of auto say nothing, since it may take other algorithms for smaller calls than for the largest.
      *
      * @param calls plans the calls, if a switch can take any
      */
-    boolean add(AlgorithmConfig algorithm, Supplier<List<PlannedSchedule>> calls) {
-        boolean taken =
-                possible && calls.get().stream().map(PlannedSchedule::schedule).anyMatch(kernels::takesSwitch);
-        if (taken) {
-            found.add(algorithm);
+    Optional<String> remark(AlgorithmConfig algorithm, Supplier<List<PlannedSchedule>> calls) {
+        if (!possible || calls.get().stream().map(PlannedSchedule::schedule).noneMatch(kernels::takesSwitch)) {
+            return Optional.empty();
         }
-        return taken;
-    }
-
-    /**
-     * Adds an algorithm likewise, and returns what the heading of its rows says beside its name. Auto may take other
-     * algorithms for smaller calls than for the largest, so that its heading says nothing.
-     *
-     * @param largest plans the largest call, if a switch can take any
-     */
-    String heading(AlgorithmConfig algorithm, Supplier<PlannedSchedule> largest) {
-        return add(algorithm, () -> List.of(largest.get())) && algorithm.algorithm() != AlgorithmChoice.AUTO
-                ? " (in the switch)"
-                : "";
+        found.add(algorithm);
+        return algorithm.algorithm() == AlgorithmChoice.AUTO ? Optional.empty() : Optional.of("in the switch");
     }
 
     List<AlgorithmConfig> found() {

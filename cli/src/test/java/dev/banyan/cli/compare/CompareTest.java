@@ -105,11 +105,15 @@ class CompareTest {
         assertThat(CommandRun.of("compare" + machine).out())
                 .contains(
                         "\n  nccl (rings only)            16.000",
-                        "\n# nccl (rings only): NCCL with the rings of banyan export",
+                        "\n# nccl (rings only): neither NCCL alone nor NCCL with the exported file, but NCCL with the"
+                                + " rings of that file",
                         "NCCL with the exported file is probably faster for large calls: its tuner then takes the"
                                 + " file's trees, which carry 24 GB/s of algbw by the links, and its rings 16 GB/s");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
-                .contains("\n# algorithm: nccl (rings only)\n");
+                .contains("\n# algorithm: nccl (rings only)\n", "\n# nccl (rings only)   ");
+        assertThat(CommandRun.of("predict -a nccl --workload resnet-50" + machine)
+                        .out())
+                .containsPattern("\n +nccl \\(rings only\\)  ");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M --collective broadcast" + machine)
                         .out())
                 .contains("\n# algorithm: nccl\n");

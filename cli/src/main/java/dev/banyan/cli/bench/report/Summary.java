@@ -34,11 +34,22 @@ public final class Summary {
     /** Width of a column of times. */
     private final int column;
 
+    private final Map<AlgorithmConfig, String> remarks;
+
     /** @param rows at least one; each size with the same algorithms, in the same order */
     public Summary(List<Row> rows) {
+        this(rows, Map.of());
+    }
+
+    /**
+     * @param rows at least one; each size with the same algorithms, in the same order
+     * @param remarks words beside the names of some algorithms
+     */
+    public Summary(List<Row> rows, Map<AlgorithmConfig, String> remarks) {
+        this.remarks = remarks;
         algorithms = rows.stream().map(Row::algorithm).distinct().toList();
         column = width(algorithms.stream()
-                .flatMap(algorithm -> Stream.of(ChoiceText.algorithm(algorithm), ChoiceText.generator(algorithm))));
+                .flatMap(algorithm -> Stream.of(ChoiceText.algorithm(algorithm), inBrackets(algorithm))));
         bySize = List.copyOf(rows.stream()
                 .collect(Collectors.groupingBy(Row::bytes, TreeMap::new, Collectors.toList()))
                 .values());
@@ -106,6 +117,15 @@ public final class Summary {
             boolean isOpenToo = unmarked.stream().anyMatch(rows -> !overlapAtBest(rows) || hasOpenRival(rows));
             return "the ranges of the fastest overlap" + (isOpenToo ? " or are not known" : "");
         }
+        if (unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen)) {
+            return "no range is known";
+        }
+        if (unmarked.stream().allMatch(rows -> isOpen(best(rows)))) {
+            return unmarked.stream()
+                    .map(rows -> ChoiceText.name(best(rows).algorithm()))
+                    .distinct()
+                    .collect(Collectors.joining(", of ", "no range is known of ", ", the fastest"));
+        }
         Map<String, Long> open = unmarked.stream()
                 .flatMap(List::stream)
                 .filter(Summary::isOpen)
@@ -116,12 +136,10 @@ public final class Summary {
                 .sorted(Map.Entry.comparingByValue())
                 .map(each -> each.getKey() + (each.getValue() < unmarked.size() ? " at some sizes" : ""))
                 .collect(Collectors.joining(", of "));
-        boolean areAllOpen = unmarked.stream().flatMap(List::stream).allMatch(Summary::isOpen);
         boolean areKnownClear = unmarked.stream()
                 .allMatch(rows -> !isOpen(best(rows))
                         && rows.stream().anyMatch(row -> us(row) != us(best(rows)) && !isOpen(row)));
-        return "no range is known"
-                + (areAllOpen ? "" : " of " + names)
+        return "no range is known of " + names
                 + (areKnownClear ? "; the known ranges of others do not reach that of the fastest" : "");
     }
 
@@ -148,10 +166,24 @@ public final class Summary {
     private List<String> headings(String first) {
         List<String> lines = new ArrayList<>();
         lines.add(headings(first, ChoiceText::algorithm));
-        if (algorithms.stream().anyMatch(algorithm -> algorithm.trees() != null)) {
-            lines.add(headings("#" + " ".repeat(first.length() - 1), ChoiceText::generator));
+        if (algorithms.stream().anyMatch(algorithm -> !inBrackets(algorithm).isEmpty())) {
+            lines.add(headings("#" + " ".repeat(first.length() - 1), this::inBrackets));
         }
         return lines;
+    }
+
+    /** Returns the generator of an algorithm's trees or the remark on it, in brackets, or an empty text. */
+    private String inBrackets(AlgorithmConfig algorithm) {
+        return ChoiceText.generator(algorithm) + remark(algorithm);
+    }
+
+    private String remark(AlgorithmConfig algorithm) {
+        return remarks.containsKey(algorithm) ? "(" + remarks.get(algorithm) + ")" : "";
+    }
+
+    /** Returns the name of an algorithm with its remark. */
+    private String name(AlgorithmConfig algorithm) {
+        return (ChoiceText.name(algorithm) + " " + remark(algorithm)).strip();
     }
 
     private static int width(Stream<String> texts) {
@@ -160,8 +192,7 @@ public final class Summary {
 
     /** Returns the name of a row's algorithm, as wide as the longest. */
     private String name(Row row) {
-        return Numbers.format(
-                "%" + width(algorithms.stream().map(ChoiceText::name)) + "s", ChoiceText.name(row.algorithm()));
+        return Numbers.format("%" + width(algorithms.stream().map(this::name)) + "s", name(row.algorithm()));
     }
 
     private String headings(String first, Function<AlgorithmConfig, String> heading) {

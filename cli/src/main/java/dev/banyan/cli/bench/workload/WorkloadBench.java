@@ -45,7 +45,7 @@ public record WorkloadBench(RankSite site, Reporter reporter) {
             reporter.lines(WorkloadRow.header(workload, site.ranks(), true));
             List<Integer> depths = WorkloadRow.depths(workload);
             try (Rows<WorkloadRow> table =
-                    reporter.rows(workload.name(), algorithms.size() * depths.size(), WorkloadRow::line)) {
+                    reporter.rows(workload.name(), algorithms.size() * depths.size(), row -> row.line(null))) {
                 for (AlgorithmConfig algorithm : algorithms) {
                     try (Communicator communicator = site.open(algorithm)) {
                         calls.forEach(communicator::prepare);

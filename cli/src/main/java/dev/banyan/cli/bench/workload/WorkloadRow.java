@@ -94,8 +94,11 @@ public record WorkloadRow(
         return Numbers.format("# %27s  %9s  %10s  %7s%s", algorithm, inFlight, time, algbw, wrong);
     }
 
-    public String line() {
-        return Numbers.format("  %27s  %9d  %10.3f  %7.2f", name(), inFlight, timeMs, algbwGBs)
+    /** @param remark words beside the name of the algorithm, or null for none */
+    public String line(@Nullable String remark) {
+        return Numbers.format(
+                        "  %27s  %9d  %10.3f  %7.2f",
+                        name() + (remark == null ? "" : " (" + remark + ")"), inFlight, timeMs, algbwGBs)
                 + (wrong == null ? "" : Numbers.format("  %6d", wrong));
     }
 }

@@ -14,6 +14,7 @@ import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.study.workload.PredictedCall;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -183,7 +184,28 @@ class SummaryTest {
                         predicted(AlgorithmChoice.AUTO, 1024, 10, null),
                         predicted(AlgorithmChoice.NCCL, 256, 25, null),
                         predicted(AlgorithmChoice.NCCL, 1024, 25, new TimeRange(24, 26))))
-                .isEqualTo("# no size has a certain winner: no range is known of nccl at some sizes, of auto");
+                .isEqualTo("# no size has a certain winner: no range is known of auto, the fastest");
+        assertThat(verdict(
+                        predicted(AlgorithmChoice.AUTO, 256, 5, new TimeRange(4, 6)),
+                        predicted(AlgorithmChoice.AUTO, 1024, 30, null),
+                        predicted(AlgorithmChoice.NCCL, 256, 25, null),
+                        predicted(AlgorithmChoice.NCCL, 1024, 25, null)))
+                .isEqualTo("# no size has a certain winner: no range is known of auto at some sizes, of nccl");
+    }
+
+    @Test
+    void remarksStandBesideNames() {
+        Summary summary = new Summary(
+                List.of(
+                        predicted(AlgorithmChoice.PACKING, 1024, 10, null),
+                        predicted(AlgorithmChoice.AUTO, 1024, 10, null)),
+                Map.of(AlgorithmConfig.of(AlgorithmChoice.PACKING), "in the switch"));
+        assertThat(summary.table("predicted time (us)"))
+                .contains(
+                        "#       size        packing            auto ", "#           (in the switch)                 ");
+        assertThat(summary.shareOf(0.8192, ""))
+                .anyMatch(line -> line.startsWith("# packing (in the switch)   50%"))
+                .anyMatch(line -> line.startsWith("#                    auto   50%"));
     }
 
     /** Returns the line on winners. */

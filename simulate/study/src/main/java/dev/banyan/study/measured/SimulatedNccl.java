@@ -209,9 +209,15 @@ public final class SimulatedNccl {
         return String.join(". ", remarks(collective));
     }
 
-    /** Returns the name of its rows, which says where trees are probably faster than what it models. */
+    /** Returns that it models rings only, where NCCL's trees are probably faster; nothing elsewhere. */
+    public Optional<String> part(Collective collective) {
+        return fasterTrees(collective).map(_ -> "rings only");
+    }
+
+    /** Returns the name of its rows. */
     public String name(Collective collective) {
-        return AlgorithmChoice.NCCL.label() + (fasterTrees(collective).isPresent() ? " (rings only)" : "");
+        return AlgorithmChoice.NCCL.label()
+                + part(collective).map(part -> " (" + part + ")").orElse("");
     }
 
     /** Returns the same as sentences without full stops. */
@@ -227,11 +233,15 @@ public final class SimulatedNccl {
                 : whyNoRange;
         List<String> remarks = new ArrayList<>();
         remarks.add(name(collective)
-                + (mayFindOthers()
-                        ? ": NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
-                        : ": simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
-                + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
-                + (trees.isPresent() ? " as with NCCL_ALGO=Ring" : ", without its trees")
+                + (trees.isPresent()
+                        ? ": neither NCCL alone nor NCCL with the exported file, but NCCL with the rings of that file,"
+                                + " NCCL_P2P_LEVEL=SYS and NCCL_ALGO=Ring, simulated"
+                        : (mayFindOthers()
+                                        ? ": NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
+                                        : ": simulated rings and protocols of "
+                                                + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
+                                + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
+                                + ", without its trees")
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (mayFindOthers()) {
             remarks.add("NCCL alone may be slower: its own search may find slower rings between NUMA nodes, and without"

@@ -59,8 +59,9 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
                         && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
                         && OtherGpus.remark(machine).isEmpty()
                         && hasPeersAcrossCpus(machine)
-                ? Optional.of("By default Banyan runs kernels here, but how fast they store through a CPU has not been"
-                        + " measured: the predicted times are those with BANYAN_CUDA_EXECUTOR=graph")
+                ? Optional.of("The predicted times are those with BANYAN_CUDA_EXECUTOR=graph. Without it Banyan runs"
+                        + " kernels here, whose times are not known, since how fast kernels store through a CPU has not"
+                        + " been measured")
                 : Optional.empty();
     }
 
