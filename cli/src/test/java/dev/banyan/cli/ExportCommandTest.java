@@ -103,8 +103,7 @@ class ExportCommandTest {
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
                 .contains(
-                        " before 2.31, which counts 16 GB/s between two NUMA nodes of this CPU, and ",
-                        " from 2.31 on, which counts 24 GB/s (");
+                        " before NCCL 2.31, and ", " from 2.31 on, as it counts 16 and 24 GB/s between two NUMA nodes");
     }
 
     /** From either of two GPUs their ring is the same. */

@@ -124,7 +124,7 @@ class LauncherIT {
         assertThat(first.out()).startsWith("banyan ");
         assertThat(first.err().lines())
                 .containsExactly(
-                        "banyan: building (first use), about a minute the first time ...",
+                        "banyan: building (first use), one to three minutes the first time ...",
                         "banyan:   7 of 24: trees",
                         "banyan:   24 of 24: device programs");
         Path cache = copy.resolveSibling("cli/target/launcher.aot");

@@ -437,8 +437,7 @@ final class SimulatedBench {
                 .collect(Collectors.groupingBy(
                         plan -> plan.choice().algorithm().label(), LinkedHashMap::new, Collectors.counting()));
         return numbers.entrySet().stream()
-                .map(each ->
-                        each.getKey() + " for " + Numbers.count(each.getValue().intValue(), "call"))
+                .map(each -> each.getKey() + " for " + Numbers.count(each.getValue(), "call"))
                 .collect(Collectors.joining(", ", "# auto takes, for each call alone, ", ""));
     }
 

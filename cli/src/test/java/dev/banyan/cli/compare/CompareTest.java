@@ -104,11 +104,11 @@ class CompareTest {
         String machine = " --pcie-gen 4 --pcie-lanes 16 --nvlink-gbs 14 --socket-gbs 24 --peer-access yes -m " + file;
         assertThat(CommandRun.of("compare" + machine).out())
                 .contains(
-                        "\n  nccl (rings only)            16.000",
-                        "\n# nccl (rings only): neither NCCL alone nor NCCL with the exported file, but NCCL with the"
-                                + " rings of that file",
-                        "NCCL with the exported file is probably faster for large calls: its tuner then takes the"
-                                + " file's trees, which carry 24 GB/s of algbw by the links, and its rings 16 GB/s");
+                        "\n  nccl (rings only)            16.000     0.667",
+                        "\n  nccl (trees)                 24.000     1.000             -",
+                        "\n# nccl (rings only): a model of NCCL held to the rings of banyan export",
+                        "free to take its trees is probably faster for large calls: they carry 24 GB/s of algbw by the"
+                                + " links, rings 16 GB/s");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
                 .contains("\n# algorithm: nccl (rings only)\n", "\n# nccl (rings only)   ");
         assertThat(CommandRun.of("predict -a nccl --workload resnet-50" + machine)

@@ -177,7 +177,7 @@ public record Comparison(
         onStep.run();
         List<Limit> beyond = Limit.beyond(chosen, relays, network, Collective.ALL_REDUCE, -1, bound);
         rows.addAll(ofSwitch);
-        rows.add(nccl(chosen, bound.gbs(), beyond));
+        rows.addAll(nccl(chosen, bound.gbs(), beyond));
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
         }
@@ -220,8 +220,8 @@ public record Comparison(
                 rate.name().equals(SwitchRate.PACKING) ? rate.sentence() : null);
     }
 
-    /** NCCL, rated by its links as all others, and predicted by its model. */
-    private static Row nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
+    /** NCCL, rated by its links as all others, and predicted by its model; and its trees, if they are faster. */
+    private static List<Row> nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
         try {
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.linkRateGbs();
@@ -230,7 +230,8 @@ public record Comparison(
             Optional<Limit> higher = least <= bound.doubleValue()
                     ? Optional.empty()
                     : beyond.stream().filter(limit -> limit.algbwGBs() >= least).findFirst();
-            return new Row(
+            List<Row> rows = new ArrayList<>();
+            rows.add(new Row(
                     nccl.name(Collective.ALL_REDUCE),
                     rate,
                     rate / higher.map(Limit::algbwGBs).orElse(bound.doubleValue()),
@@ -242,10 +243,24 @@ public record Comparison(
                     null,
                     nccl.remark(Collective.ALL_REDUCE)
                             + higher.map(limit -> ". Its ratio is to the bound (" + limit.counted() + ")")
-                                    .orElse(""));
+                                    .orElse("")));
+            nccl.trees(Collective.ALL_REDUCE)
+                    .map(trees -> new Row(
+                            AlgorithmChoice.NCCL.label() + " (trees)",
+                            trees.algbw().doubleValue(),
+                            Row.ratio(trees.algbw(), bound),
+                            null,
+                            chosen.machine().size() - 1,
+                            trees.orders().size(),
+                            null,
+                            null,
+                            null,
+                            null))
+                    .ifPresent(rows::add);
+            return rows;
         } catch (IllegalArgumentException e) {
-            return new Row(
-                    AlgorithmChoice.NCCL.label(), null, null, null, null, null, null, e.getMessage(), null, null);
+            return List.of(new Row(
+                    AlgorithmChoice.NCCL.label(), null, null, null, null, null, null, e.getMessage(), null, null));
         }
     }
 

@@ -214,7 +214,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .mapToDouble(search -> busbw / search.oneChannelGbs())
                 .max()
                 .orElse(1);
-        remarks.add("NCCL's own search would probably find " + found(counted, searches, assumed == null));
+        remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
         if (most <= CLOSE * Math.max(1, least)) {
             remarks.add(expected(least));
             return remarks;
@@ -241,8 +241,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
      */
     private static String found(List<Double> counted, List<NcclSearch> searches, boolean ofCpu) {
         List<String> channels = searches.stream()
-                .map(search ->
-                        Numbers.count(search.channels(), "channel") + " counted as " + Numbers.gbs(search.channelGbs()))
+                .map(search -> Numbers.count(search.channels(), "channel") + " of " + Numbers.gbs(search.channelGbs()))
                 .toList();
         String between = " between two NUMA nodes" + (ofCpu ? " of this CPU" : "");
         if (counted.equals(SOCKETS)) {
@@ -253,9 +252,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         if (counted.size() == 1) {
             return channels.getFirst() + ", as it counts " + Numbers.gbs(counted.getFirst()) + between;
         }
-        return channels.getFirst() + " before 2.31, which counts " + Numbers.gbs(counted.getFirst()) + between
-                + ", and " + channels.getLast() + " from 2.31 on, which counts " + Numbers.gbs(counted.getLast())
-                + " (it tries channels of 24, 20, 15, 12 GB/s and other speeds)";
+        return channels.getFirst() + " before NCCL 2.31, and " + channels.getLast() + " from 2.31 on, as it counts "
+                + Numbers.plain(counted.getFirst()) + " and " + Numbers.gbs(counted.getLast()) + between
+                + " and tries channels of 24, 20, 15, 12 GB/s and so on";
     }
 
     /** Returns what versions of NCCL count between two sockets in GB/s, or the least and the greatest of all counts. */

@@ -211,7 +211,7 @@ public final class SimulatedNccl {
 
     /** Returns that it models rings only, where NCCL's trees are probably faster; nothing elsewhere. */
     public Optional<String> part(Collective collective) {
-        return fasterTrees(collective).map(_ -> "rings only");
+        return trees(collective).map(_ -> "rings only");
     }
 
     /** Returns the name of its rows. */
@@ -223,7 +223,7 @@ public final class SimulatedNccl {
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
         boolean isRccl = LinkNames.isOfAmd(machine);
-        Optional<String> trees = fasterTrees(collective);
+        Optional<NcclChains> trees = trees(collective);
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
                 ? "here NCCL goes "
                         + (rings.goThroughHost()
@@ -234,8 +234,8 @@ public final class SimulatedNccl {
         List<String> remarks = new ArrayList<>();
         remarks.add(name(collective)
                 + (trees.isPresent()
-                        ? ": neither NCCL alone nor NCCL with the exported file, but NCCL with the rings of that file,"
-                                + " NCCL_P2P_LEVEL=SYS and NCCL_ALGO=Ring, simulated"
+                        ? ": a model of NCCL held to the rings of banyan export (NCCL_GRAPH_FILE, NCCL_ALGO=Ring,"
+                                + " NCCL_P2P_LEVEL=SYS)"
                         : (mayFindOthers()
                                         ? ": NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
                                         : ": simulated rings and protocols of "
@@ -247,7 +247,12 @@ public final class SimulatedNccl {
             remarks.add("NCCL alone may be slower: its own search may find slower rings between NUMA nodes, and without"
                     + " that variable it may go through the host's memory");
         }
-        trees.ifPresent(remarks::add);
+        trees.ifPresent(
+                chains -> remarks.add("NCCL with that file and free to take its trees is probably faster for large"
+                        + " calls: they carry " + Numbers.gbs(chains.algbw()) + " of algbw by the links, rings "
+                        + Numbers.gbs(rings.rings().rateGbs())
+                        + "; the model has no trees (NCCL_ALGO=Tree without the file may"
+                        + " be as fast)"));
         remarks.add(
                 noRange.isEmpty()
                         ? NcclErrors.sentence(profile, collective, machine.size())
@@ -262,18 +267,12 @@ public final class SimulatedNccl {
                 && NcclSearch.matters(rings.rings().network());
     }
 
-    /** Returns that NCCL with the exported file is probably faster than its rings; nothing where it is not. */
-    private Optional<String> fasterTrees(Collective collective) {
+    /** Returns the trees of the exported file that NCCL's tuner probably takes for large calls, if it does. */
+    public Optional<NcclChains> trees(Collective collective) {
         if (collective != Collective.ALL_REDUCE || !mayFindOthers()) {
             return Optional.empty();
         }
         RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());
-        NcclChains chains = NcclChains.of(machine, file);
-        return chains.areTakenBefore(file)
-                ? Optional.of("NCCL with the exported file is probably faster for large calls: its tuner then takes the"
-                        + " file's trees, which carry " + Numbers.gbs(chains.algbw()) + " of algbw by the links, and"
-                        + " its rings " + Numbers.gbs(file.algbw()) + "; no row shows trees of NCCL"
-                        + " (NCCL_ALGO=Tree without the file may be as fast)")
-                : Optional.empty();
+        return Optional.of(NcclChains.of(machine, file)).filter(chains -> chains.areTakenBefore(file));
     }
 }

@@ -59,9 +59,10 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
                         && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
                         && OtherGpus.remark(machine).isEmpty()
                         && hasPeersAcrossCpus(machine)
-                ? Optional.of("The predicted times are those with BANYAN_CUDA_EXECUTOR=graph. Without it Banyan runs"
-                        + " kernels here, whose times are not known, since how fast kernels store through a CPU has not"
-                        + " been measured")
+                ? Optional.of(
+                        "Banyan runs kernels here unless BANYAN_CUDA_EXECUTOR=graph. Their times are not known, since"
+                            + " how fast kernels store through a CPU has not been measured: predicted times and auto's"
+                            + " choices are those with BANYAN_CUDA_EXECUTOR=graph")
                 : Optional.empty();
     }
 
