@@ -91,7 +91,7 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                                 + " blocks move only so much, and their parts of the data wait for each other"
                                 + " (docs/simulator.md)"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since copies are taken to"
-                                + " reach only a part of the counted speeds"));
+                                + " reach only a part of the counted speeds, and chunks wait for each other"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"

@@ -106,9 +106,8 @@ class CompareTest {
                 .contains(
                         "\n  nccl (rings only)            16.000     0.667",
                         "\n  nccl (trees)                 24.000     1.000             -",
-                        "\n# nccl (rings only): a model of NCCL held to the rings of banyan export",
-                        "free to take its trees is probably faster for large calls: they carry 24 GB/s of algbw by the"
-                                + " links, rings 16 GB/s");
+                        "\n# nccl (rings only): a model of NCCL held to the rings of a file of banyan export",
+                        "the file's trees, which carry 24 GB/s of algbw by the links, while rings carry 16 GB/s");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
                 .contains("\n# algorithm: nccl (rings only)\n", "\n# nccl (rings only)   ");
         assertThat(CommandRun.of("predict -a nccl --workload resnet-50" + machine)

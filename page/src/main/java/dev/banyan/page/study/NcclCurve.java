@@ -4,6 +4,7 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.study.measured.SimulatedNccl;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import java.util.Optional;
 
@@ -22,6 +23,13 @@ record NcclCurve(Optional<SimulatedNccl> model, String note) {
             return new NcclCurve(Optional.empty(), "there is no curve of nccl: " + e.getMessage());
         }
         return new NcclCurve(Optional.of(nccl), nccl.remark(Collective.ALL_REDUCE));
+    }
+
+    /** Returns a sentence on the trees of NCCL, which have no curve, where they are probably faster than its rings. */
+    Optional<String> remarkOnTrees() {
+        return model.flatMap(nccl -> nccl.trees(Collective.ALL_REDUCE))
+                .map(trees -> "NCCL's trees, which carry " + Numbers.gbs(trees.algbw())
+                        + " of algbw by the links, have no curve");
     }
 
     Optional<Curve> curve() {

@@ -168,7 +168,10 @@ public final class PageStudy {
                 RingChannels.anyOrderIsAsGood(chosen.network()),
                 !NoPeerAccess.betweenAll(machine),
                 Profiles.described(machine, profile) + ". " + executors
-                        + OtherGpus.remark(machine).map(remark -> ". " + remark).orElse(""),
+                        + Stream.of(OtherGpus.remark(machine), nccl.remarkOnTrees())
+                                .flatMap(Optional::stream)
+                                .map(remark -> ". " + remark)
+                                .collect(Collectors.joining()),
                 curves,
                 playbacks,
                 steps,

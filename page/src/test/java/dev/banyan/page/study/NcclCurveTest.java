@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.banyan.page.model.Curve;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.format.MachineReader;
+import dev.banyan.topology.option.MatrixUnit;
+import dev.banyan.topology.option.StatedSpeeds;
 import org.junit.jupiter.api.Test;
 
 class NcclCurveTest {
@@ -23,5 +26,24 @@ class NcclCurveTest {
                 .endsWith(1L << 30);
         assertThat(curve.points()).extracting(Curve.Point::us).isSorted();
         assertThat(curve.points().getLast().choice()).isEqualTo("nccl/Simple");
+        assertThat(nccl.remarkOnTrees()).isEmpty();
+    }
+
+    /** A chain crosses a bridge between sockets once each way, a ring twice. */
+    @Test
+    void treesThatAreFasterThanTheCurveAreNamed() {
+        Machine machine = new MachineReader(
+                        MatrixUnit.CLASSES, new StatedSpeeds(4, 16, 14, 24, "", StatedSpeeds.PeerAccess.YES))
+                .parse("pairs.txt", """
+                    GPU0 GPU1 GPU2 GPU3 NUMA Affinity
+                    GPU0 X NV4 SYS SYS 0
+                    GPU1 NV4 X SYS SYS 0
+                    GPU2 SYS SYS X NV4 1
+                    GPU3 SYS SYS NV4 X 1
+                    """);
+        NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
+        assertThat(nccl.curve().orElseThrow().name()).isEqualTo("nccl (rings only)");
+        assertThat(nccl.remarkOnTrees())
+                .hasValue("NCCL's trees, which carry 24 GB/s of algbw by the links, have no curve");
     }
 }

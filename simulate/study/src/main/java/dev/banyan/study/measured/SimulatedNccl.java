@@ -234,25 +234,27 @@ public final class SimulatedNccl {
         List<String> remarks = new ArrayList<>();
         remarks.add(name(collective)
                 + (trees.isPresent()
-                        ? ": a model of NCCL held to the rings of banyan export (NCCL_GRAPH_FILE, NCCL_ALGO=Ring,"
-                                + " NCCL_P2P_LEVEL=SYS)"
+                        ? ": a model of NCCL held to the rings of a file of banyan export (NCCL_GRAPH_FILE,"
+                                + " NCCL_ALGO=Ring, NCCL_P2P_LEVEL=SYS)"
                         : (mayFindOthers()
-                                        ? ": NCCL with the rings of banyan export and NCCL_P2P_LEVEL=SYS, simulated"
+                                        ? ": NCCL with the rings of a file of banyan export and NCCL_P2P_LEVEL=SYS,"
+                                                + " simulated"
                                         : ": simulated rings and protocols of "
                                                 + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
                                 + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
                                 + ", without its trees")
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (mayFindOthers()) {
-            remarks.add("NCCL alone may be slower: its own search may find slower rings between NUMA nodes, and without"
-                    + " that variable it may go through the host's memory");
+            remarks.add(
+                    "Without that file NCCL may be slower: its own search may find slower rings between NUMA nodes, and"
+                            + " without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
         }
-        trees.ifPresent(
-                chains -> remarks.add("NCCL with that file and free to take its trees is probably faster for large"
-                        + " calls: they carry " + Numbers.gbs(chains.algbw()) + " of algbw by the links, rings "
-                        + Numbers.gbs(rings.rings().rateGbs())
-                        + "; the model has no trees (NCCL_ALGO=Tree without the file may"
-                        + " be as fast)"));
+        trees.ifPresent(chains -> remarks.addAll(List.of(
+                "With that file, but without NCCL_ALGO=Ring, it is probably faster for large calls: it then takes the"
+                        + " file's trees, which carry " + Numbers.gbs(chains.algbw())
+                        + " of algbw by the links, while rings carry "
+                        + Numbers.gbs(rings.rings().rateGbs()),
+                "NCCL_ALGO=Tree without the file may be as fast as these trees, which the model does not predict")));
         remarks.add(
                 noRange.isEmpty()
                         ? NcclErrors.sentence(profile, collective, machine.size())
