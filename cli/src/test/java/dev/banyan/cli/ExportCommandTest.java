@@ -19,7 +19,7 @@ class ExportCommandTest {
         assertThat(written.err()).isEmpty();
         assertThat(written.out())
                 .contains(
-                        "6 channels of 25 GB/s around 2 rings, both ways, between 8 GPUs",
+                        "6 channels of 25 GB/s around 4 rings (2 both ways) between 8 GPUs",
                         "150 GB/s busbw",
                         "# to try it all the same: export NCCL_GRAPH_FILE=" + file);
         CommandRun read = CommandRun.of("compare -m p3.16xlarge --schedule " + file);

@@ -110,8 +110,8 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                         ? "between two GPUs: all algorithms; one-shot only"
                         : "packing behind a switch, star, one-shot")
                 + " out of place), the times are of buffers from Communicator.allocateAll; those of other"
-                + " buffers, which kernels copy through memory of their own, are not shown; NCCL's kernels for"
-                + " symmetric memory are not modelled");
+                + " buffers, as PyTorch's and DJL's gradients are, which kernels copy through memory of their own, are"
+                + " not shown; NCCL's kernels for symmetric memory are not modelled");
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {
             lines.add("# one-shot: out of place kernels load from the buffers of all others; in place they store to all"
                     + " others, which the constants make faster for long calls");

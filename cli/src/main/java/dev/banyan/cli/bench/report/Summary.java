@@ -203,14 +203,16 @@ public final class Summary {
 
     /**
      * Returns the size from which on several trees, packed ones rather than others, are faster than one, ranges
-     * included; nothing where not both were measured, or where the largest size does not tell them apart.
+     * included; nothing where not both were measured, or where the largest size does not tell them apart. Packing that
+     * has a remark is one in the switch, without trees.
      */
     Optional<String> crossover() {
         List<AlgorithmChoice> choices =
                 algorithms.stream().map(AlgorithmConfig::algorithm).toList();
         int single = choices.indexOf(AlgorithmChoice.SINGLE_TREE);
         int packing = choices.indexOf(AlgorithmChoice.PACKING);
-        int several = packing >= 0 ? packing : choices.indexOf(AlgorithmChoice.MULTI_TREE);
+        boolean isOfTrees = packing >= 0 && !remarks.containsKey(algorithms.get(packing));
+        int several = isOfTrees ? packing : choices.indexOf(AlgorithmChoice.MULTI_TREE);
         if (single < 0 || several < 0) {
             return Optional.empty();
         }

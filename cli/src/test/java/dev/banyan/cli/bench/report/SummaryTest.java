@@ -194,6 +194,18 @@ class SummaryTest {
     }
 
     @Test
+    void packingInTheSwitchIsNotSeveralTrees() {
+        List<Row> rows = List.of(
+                predicted(AlgorithmChoice.SINGLE_TREE, 1024, 10, new TimeRange(9, 11)),
+                predicted(AlgorithmChoice.PACKING, 1024, 5, new TimeRange(4, 6)),
+                predicted(AlgorithmChoice.MULTI_TREE, 1024, 9, new TimeRange(8, 10)));
+        assertThat(new Summary(rows).crossover())
+                .hasValueSatisfying(line -> assertThat(line).contains("packing is faster than single-tree"));
+        assertThat(new Summary(rows, Map.of(AlgorithmConfig.of(AlgorithmChoice.PACKING), "in the switch")).crossover())
+                .isEmpty();
+    }
+
+    @Test
     void remarksStandBesideNames() {
         Summary summary = new Summary(
                 List.of(

@@ -152,7 +152,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                 + " socket");
     }
 
-    /** Returns how many rings the channels go around, in words; nothing where each has its own. */
+    /** Returns how many rings the channels go around, each way counted, in words; nothing where each has its own. */
     private String around() {
         Set<List<Integer>> rings = channels.rings();
         long oneWay = rings.stream()
@@ -161,10 +161,10 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                     return !rings.contains(back) || ring.equals(back);
                 })
                 .count();
-        long count = (rings.size() + oneWay) / 2;
         return rings.size() == channels.orders().size()
                 ? ""
-                : " around " + Numbers.count(count, "ring") + (oneWay == 0 ? ", both ways," : "");
+                : " around " + Numbers.count(rings.size(), "ring")
+                        + (oneWay == 0 ? " (" + rings.size() / 2 + " both ways)" : "");
     }
 
     private List<String> rates() {
