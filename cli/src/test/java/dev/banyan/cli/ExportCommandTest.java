@@ -19,7 +19,7 @@ class ExportCommandTest {
         assertThat(written.err()).isEmpty();
         assertThat(written.out())
                 .contains(
-                        "6 channels of 25 GB/s around 4 rings (2 both ways) between 8 GPUs",
+                        "6 channels of 25 GB/s around 4 one-way rings (2 and their reverses) between 8 GPUs",
                         "150 GB/s busbw",
                         "# to try it all the same: export NCCL_GRAPH_FILE=" + file);
         CommandRun read = CommandRun.of("compare -m p3.16xlarge --schedule " + file);
@@ -112,7 +112,7 @@ class ExportCommandTest {
         Path pair = Files.writeString(folder.resolve("pair.txt"), "GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n");
         assertThat(CommandRun.of("export --for nccl --force --machine " + pair).err())
                 .contains(
-                        "12 channels of 25 GB/s around 1 ring between 2 GPUs",
+                        "12 channels of 25 GB/s around 1 one-way ring between 2 GPUs",
                         "No gain of this file is to be expected: 2 GPUs");
         assertThat(CommandRun.of("export --for nccl --machine " + pair).err())
                 .contains("nothing is written: 2 GPUs form a single ring");

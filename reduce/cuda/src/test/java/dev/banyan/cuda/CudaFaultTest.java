@@ -220,7 +220,7 @@ class CudaFaultTest {
             assertThatThrownBy(() -> cuda.run(CollectiveCall.broadcast(buffers, COUNT, DataType.F32)))
                     .isInstanceOf(CudaException.class)
                     .hasMessageContaining(
-                            "failed on device 6 in the wait for other devices in broadcast by single-tree")
+                            "failed on device 6 in the wait of broadcast by single-tree for other devices")
                     .hasMessageContaining("CUDA_ERROR_ECC_UNCORRECTABLE");
         }
         EmulatedProcess.beginAnother(emulator);

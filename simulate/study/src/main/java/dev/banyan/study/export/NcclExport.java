@@ -163,8 +163,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .count();
         return rings.size() == channels.orders().size()
                 ? ""
-                : " around " + Numbers.count(rings.size(), "ring")
-                        + (oneWay == 0 ? " (" + rings.size() / 2 + " both ways)" : "");
+                : " around " + Numbers.count(rings.size(), "one-way ring")
+                        + (oneWay > 0
+                                ? ""
+                                : rings.size() == 2
+                                        ? " (1 and its reverse)"
+                                        : " (" + rings.size() / 2 + " and their reverses)");
     }
 
     private List<String> rates() {

@@ -139,7 +139,7 @@ public final class CudaExecutable extends QueuedExecutable {
             }
         }
         if (wanted != null) {
-            return new Run.Unfinished(wanted, "the wait for other devices in " + plan.name());
+            return new Run.Unfinished(wanted, "the wait of " + plan.name() + " for other devices");
         }
         return first == null ? new Run.Unfinished(plan.devices().getFirst(), "the end of " + plan.name()) : first;
     }
