@@ -172,8 +172,7 @@ final class SimulatedBench {
                                         () -> List.of(
                                                 predictions.plan(asked.call().request(largest, false))));
                 remark.ifPresent(words -> remarks.put(algorithm, words));
-                printed.title(Sweep.title(algorithm)
-                        + remark.map(words -> " (" + words + ")").orElse(""));
+                printed.title(ChoiceText.name(Sweep.title(algorithm), remark.orElse(null)));
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)

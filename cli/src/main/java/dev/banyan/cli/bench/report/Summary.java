@@ -174,16 +174,13 @@ public final class Summary {
 
     /** Returns the generator of an algorithm's trees or the remark on it, in brackets, or an empty text. */
     private String inBrackets(AlgorithmConfig algorithm) {
-        return ChoiceText.generator(algorithm) + remark(algorithm);
-    }
-
-    private String remark(AlgorithmConfig algorithm) {
-        return remarks.containsKey(algorithm) ? "(" + remarks.get(algorithm) + ")" : "";
+        String generator = ChoiceText.generator(algorithm);
+        return ChoiceText.name(generator, remarks.get(algorithm)).strip();
     }
 
     /** Returns the name of an algorithm with its remark. */
     private String name(AlgorithmConfig algorithm) {
-        return (ChoiceText.name(algorithm) + " " + remark(algorithm)).strip();
+        return ChoiceText.name(ChoiceText.name(algorithm), remarks.get(algorithm));
     }
 
     private static int width(Stream<String> texts) {

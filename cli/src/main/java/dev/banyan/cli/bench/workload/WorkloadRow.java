@@ -96,9 +96,7 @@ public record WorkloadRow(
 
     /** @param remark words beside the name of the algorithm, or null for none */
     public String line(@Nullable String remark) {
-        return Numbers.format(
-                        "  %27s  %9d  %10.3f  %7.2f",
-                        name() + (remark == null ? "" : " (" + remark + ")"), inFlight, timeMs, algbwGBs)
+        return Numbers.format("  %27s  %9d  %10.3f  %7.2f", ChoiceText.name(name(), remark), inFlight, timeMs, algbwGBs)
                 + (wrong == null ? "" : Numbers.format("  %6d", wrong));
     }
 }

@@ -15,6 +15,7 @@ import dev.banyan.simulate.RangedCosts.TimeRange;
 import dev.banyan.simulate.internal.nccl.NcclRings;
 import dev.banyan.simulate.internal.nccl.Protocol;
 import dev.banyan.simulate.internal.nccl.Transport;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedCall;
 import dev.banyan.study.workload.Workload;
@@ -204,11 +205,6 @@ public final class SimulatedNccl {
         return time(collective, GIB).protocol() != Protocol.NVLS;
     }
 
-    /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
-    public String remark(Collective collective) {
-        return String.join(". ", remarks(collective));
-    }
-
     /** Returns that it models rings only, where NCCL's trees are probably faster; nothing elsewhere. */
     public Optional<String> part(Collective collective) {
         return trees(collective).map(_ -> "rings only");
@@ -216,8 +212,12 @@ public final class SimulatedNccl {
 
     /** Returns the name of its rows. */
     public String name(Collective collective) {
-        return AlgorithmChoice.NCCL.label()
-                + part(collective).map(part -> " (" + part + ")").orElse("");
+        return ChoiceText.name(AlgorithmChoice.NCCL.label(), part(collective).orElse(null));
+    }
+
+    /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
+    public String remark(Collective collective) {
+        return String.join(". ", remarks(collective));
     }
 
     /** Returns the same as sentences without full stops. */

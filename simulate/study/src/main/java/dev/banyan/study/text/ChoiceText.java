@@ -14,9 +14,9 @@ public final class ChoiceText {
         return name(algorithm(choice), label(choice));
     }
 
-    /** Returns the name of an algorithm, with the generator of its trees unless that is null. */
-    public static String name(String algorithm, @Nullable String generator) {
-        return generator == null ? algorithm : algorithm + " " + inBrackets(generator);
+    /** Returns the name of an algorithm, with the generator of its trees or other words in brackets unless null. */
+    public static String name(String algorithm, @Nullable String words) {
+        return words == null ? algorithm : algorithm + " " + inBrackets(words);
     }
 
     /** Returns the name of an algorithm without the generator of its trees: {@code ring/1}. */
