@@ -345,6 +345,9 @@ class CommandLineTest {
         assertThat(topo.at("/rows/1/connections").toString()).isEqualTo("[\"SYS\",\"X\",\"NV2\",\"NV2\"]");
         assertThat(CommandRun.of("topo -m mi250x8").out()).contains("  GPU2   xGMI1  xGMI1      X  xGMI4 ");
         assertThat(CommandRun.of("topo -m pcie-8").out()).startsWith("# pcie-8: 8 devices, without NVLink\n");
+        assertThat(CommandRun.of("topo -m p3.8xlarge").out())
+                .contains("\n# GPUs that share a PCIe switch: GPU0 and GPU1; GPU2 and GPU3\n");
+        assertThat(CommandRun.of("topo -m pcie-8").out()).as("PIX shows them").doesNotContain("share a PCIe switch");
         assertThat(CommandRun.of("topo -m rtx4090x8").out())
                 .contains("# no peer access between any two devices: copies between them go through the host");
         assertThat(CommandRun.of("topo -m rtx4090x8 --format json").json().get("noPeerAccess"))

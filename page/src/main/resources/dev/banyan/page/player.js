@@ -261,8 +261,10 @@ function show() {
     `What each link carries, ${timedName(model.algorithms[algorithm])} of ${size(bytes)}: ` +
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
   byId("play-note").textContent =
-    `Drawn as ${count(call.transfers.length, "transfer")} of at most ${size(call.chunkBytes)}; ` +
-    "where a call has too many to draw, the real ones are shorter. " +
+    (call.joined
+      ? `Drawn as ${count(call.transfers.length, "transfer")} of at most ${size(call.longestBytes)}; ` +
+        "the real ones are shorter, and too many to draw. "
+      : `All ${count(call.transfers.length, "transfer")} are drawn, of at most ${size(call.longestBytes)}. `) +
     (hasTrees(algorithm) ? `A row is divided among the ${treeWord(algorithm)}s that share its link. ` : "") +
     "Dots and full colours: reduce. Circles and faint colours: broadcast. The arc around a GPU: what it has received. " +
     "One simulated call, which takes as long as the curve shows." +

@@ -310,6 +310,16 @@ class MachinePageBrowserTest {
     }
 
     @Test
+    void theNoteSaysWhetherTransfersAreJoined() {
+        browser.choose("#play-algorithm", "star");
+        browser.choose("#play-size", "64 KiB");
+        assertThat(browser.text("#play-note")).startsWith("All 224 transfers are drawn, of at most 4 KiB. ");
+        browser.choose("#play-algorithm", "packing");
+        browser.choose("#play-size", "64 MiB");
+        assertThat(browser.text("#play-note")).contains("; the real ones are shorter, and too many to draw. ");
+    }
+
+    @Test
     void coloursOfThePlayedTreesAreNamed() {
         assertThat(browser.text("#play-trees")).startsWith("tree 1").contains("tree 8");
         browser.choose("#play-algorithm", "single-tree (kernighan-lin)");
@@ -346,7 +356,7 @@ class MachinePageBrowserTest {
                 + "document.querySelector('main').prepend(area); area.focus()");
         browser.find("#pasted").sendKeys(Keys.chord(Keys.CONTROL, "v"));
         assertThat(browser.find("#pasted").getAttribute("value"))
-                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees, or chains of rings\tdepth\n"
+                .startsWith("algorithm\tGB/s of algbw\texact\t% of the bound\ttrees (rings)\tdepth\n"
                         + "packing\t85.7143\t600/7\t100\t");
     }
 

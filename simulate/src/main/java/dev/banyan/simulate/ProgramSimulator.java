@@ -11,6 +11,7 @@ import dev.banyan.schedule.internal.program.ProgramLayout;
 import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.simulate.internal.rate.Clock;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.Routes;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LogicalLink;
 import java.nio.LongBuffer;
@@ -74,6 +75,7 @@ public final class ProgramSimulator {
     private record Times(double endUs, double busiestUs) {}
 
     private final Wiring wiring;
+    private final Routes routes;
     private final Profile profile;
     private final ExchangeModel exchanges;
     /**
@@ -99,6 +101,7 @@ public final class ProgramSimulator {
     public ProgramSimulator(Machine machine, Network network, List<LogicalLink> links, Profile profile) {
         this.profile = Objects.requireNonNull(profile, "profile");
         wiring = new Wiring(network, links, profile);
+        routes = Routes.of(machine);
         exchanges = new ExchangeModel(machine, wiring, profile, launchUs());
     }
 
@@ -130,6 +133,7 @@ public final class ProgramSimulator {
         int pair = from * wiring.ranks + to;
         return wiring.hasPath(pair)
                 && wiring.network.grantsPeerAccess(from, to)
+                && !routes.between(from, to).passesCpu()
                 && IntStream.range(
                                 wiring.pathStart[wiring.flowStart[pair]], wiring.pathStart[wiring.flowStart[pair + 1]])
                         .map(entry -> wiring.network.to(wiring.path[entry]))

@@ -37,6 +37,11 @@ public record Connection(Kind kind, int lanes, double gbs) {
         }
     }
 
+    /** Returns whether data passes a CPU. */
+    public boolean passesCpu() {
+        return kind == Kind.PHB || kind == Kind.NODE || kind == Kind.SYS;
+    }
+
     /** The class of the pair in a {@link LinkMatrix}. */
     int linkClass() {
         return switch (kind) {

@@ -8,15 +8,18 @@ import dev.banyan.study.machine.TopoReport.NicReport;
 import dev.banyan.study.machine.TopoReport.RowReport;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.text.TextTable;
+import dev.banyan.topology.Connection;
 import dev.banyan.topology.Device;
 import dev.banyan.topology.Hub;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.text.LinkNames;
 import dev.banyan.topology.internal.text.ModelNames;
 import java.io.PrintWriter;
 import java.util.Iterator;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Prints the links of a machine for people. */
@@ -71,6 +74,10 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
         if (sockets == 1 && numaNodes > 1) {
             out.println("# " + numaNodes + " NUMA nodes without SYS between them: they count as one socket");
         }
+        String shared = sharedSwitches(machine);
+        if (!shared.isEmpty()) {
+            out.println("# GPUs that share a PCIe switch: " + TerminalText.of(shared));
+        }
         printMatrix(
                 out,
                 (direct.equals("NVLink") ? "NV#: that many NVLinks" : direct + "#: that many links")
@@ -86,6 +93,29 @@ public record TopoTable(ChosenMachine chosen, TopoReport report) {
                                 : ""),
                 names.subList(0, devices),
                 rows.stream().map(row -> row.gbs().stream().map(Numbers::plain).toList()));
+    }
+
+    /** Returns the devices of each PCIe switch that the table does not show, as NVLinks lie beside it. */
+    private static String sharedSwitches(Machine machine) {
+        Routes routes = Routes.of(machine);
+        return IntStream.range(0, machine.hubs().size())
+                .filter(hub -> machine.hubs().get(hub).kind() == Hub.Kind.PCIE_SWITCH)
+                .mapToObj(hub -> IntStream.range(0, machine.size())
+                        .filter(device -> areLinked(machine, device, machine.size() + hub))
+                        .boxed()
+                        .toList())
+                .filter(devices -> devices.stream()
+                        .anyMatch(device ->
+                                routes.between(devices.getFirst(), device).kind() == Connection.Kind.NVLINK))
+                .map(devices -> devices.stream()
+                        .map(device -> machine.devices().get(device).name())
+                        .collect(Collectors.joining(" and ")))
+                .collect(Collectors.joining("; "));
+    }
+
+    private static boolean areLinked(Machine machine, int device, int hub) {
+        return machine.links().stream()
+                .anyMatch(link -> Math.min(link.a(), link.b()) == device && Math.max(link.a(), link.b()) == hub);
     }
 
     private static void printMatrix(PrintWriter out, String title, List<String> names, Stream<List<String>> cells) {

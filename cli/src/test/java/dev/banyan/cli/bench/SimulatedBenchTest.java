@@ -105,7 +105,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine pcie-4 --workload lenet-5 -a packing")
                         .out())
                 .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk\n"
-                        + "# Banyan runs kernels here unless BANYAN_CUDA_EXECUTOR=graph. Their times are not");
+                        + "# one process that holds all GPUs runs these graphs; several processes");
     }
 
     @Test
@@ -294,7 +294,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of(refused + " -a nccl").out())
                 .contains("here NCCL goes over NVLinks and through the host's memory, as it did in none of the sweeps")
                 .doesNotContain("NCCL_P2P_LEVEL");
-        String kernels = "# Banyan runs kernels here unless BANYAN_CUDA_EXECUTOR=graph. Their times are not";
+        String kernels = "# one process that holds all GPUs runs these graphs; several processes";
         assertThat(CommandRun.of(granted + " -a ring").out()).contains(kernels);
         assertThat(CommandRun.of(refused + " -a ring").out()).doesNotContain(kernels);
         // The trees of the file leave the pairs over different GPUs, as the packed ones do.

@@ -71,7 +71,7 @@ class TuneTest {
         CommandRun run = CommandRun.of("tune --predict --machine pcie-4 -b 1M -e 1M --output " + file);
         assertThat(run.out())
                 .startsWith("# predicted with profile pcie, executor graph: pcie-4")
-                .contains("# Banyan runs kernels here unless BANYAN_CUDA_EXECUTOR=graph");
+                .contains("# one process that holds all GPUs runs these graphs; several processes");
         assertThat(Files.readString(file)).contains("executor = kernel");
     }
 

@@ -7,7 +7,8 @@ import java.util.List;
  *
  * @param algorithm index of the algorithm
  * @param bytes size of the call
- * @param chunkBytes length of its longest chunk
+ * @param longestBytes length of the longest transfer shown
+ * @param joined whether transfers shown stand for several shorter ones
  * @param us time of the call
  * @param routes directed links that a transfer crosses, with its ranks: {@code [from, to, link, ...]}
  * @param route index of the route
@@ -20,7 +21,8 @@ import java.util.List;
 public record Playback(
         int algorithm,
         long bytes,
-        long chunkBytes,
+        long longestBytes,
+        boolean joined,
         double us,
         List<List<Integer>> routes,
         List<Integer> route,

@@ -36,6 +36,8 @@ final class PlaybackStudy implements SimulationListener {
 
     private final List<Transfer> transfers = new ArrayList<>();
 
+    private boolean joined;
+
     private PlaybackStudy() {}
 
     @Override
@@ -69,7 +71,6 @@ final class PlaybackStudy implements SimulationListener {
             return recording.playback(
                     number,
                     bytes,
-                    recording.longest(),
                     us,
                     IntStream.range(0, costs.network().ranks()).toArray(),
                     transfer -> transfer.step() == 0,
@@ -82,7 +83,6 @@ final class PlaybackStudy implements SimulationListener {
             return recording.playback(
                     number,
                     bytes,
-                    recording.longest(),
                     us,
                     treesOfLanes(program.get().program().lanes()),
                     transfer -> isSum(program.get().program().lanes().get(transfer.chunk()), transfer),
@@ -93,6 +93,7 @@ final class PlaybackStudy implements SimulationListener {
         while (transfers(planned.schedule()) > MOST_TRANSFERS && chunkBytes < bytes) {
             chunkBytes *= 2;
             planned = calls.plan(planned.choice().withChunkBytes(chunkBytes), elements);
+            recording.joined = true;
         }
         Simulator simulator = costs.simulator(planned.links());
         double simulatedUs =
@@ -102,7 +103,6 @@ final class PlaybackStudy implements SimulationListener {
         return recording.playback(
                 number,
                 bytes,
-                longestChunk(schedule),
                 us,
                 treesOfChunks(schedule),
                 transfer -> step(schedule, transfer).reduces(),
@@ -134,6 +134,7 @@ final class PlaybackStudy implements SimulationListener {
         int perShown = 1;
         while (shown(byWay.values(), perShown) > Math.max(MOST_TRANSFERS, byWay.size())) {
             perShown++;
+            joined = true;
         }
         transfers.clear();
         for (List<Transfer> slices : byWay.values()) {
@@ -177,7 +178,6 @@ final class PlaybackStudy implements SimulationListener {
     private Playback playback(
             int number,
             long bytes,
-            long longestBytes,
             double us,
             int[] treeOfChunk,
             Predicate<Transfer> isSum,
@@ -204,7 +204,8 @@ final class PlaybackStudy implements SimulationListener {
         return new Playback(
                 number,
                 bytes,
-                longestBytes,
+                longest(),
+                joined,
                 us,
                 List.copyOf(routes.keySet()),
                 route,

@@ -47,7 +47,8 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             ExecutorChoice::parse,
             ExecutorChoice.AUTO,
             "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all"
-                    + " GPUs between which a schedule copies reach each other.");
+                    + " GPUs between which a schedule copies reach each other, in one process without a CPU between"
+                    + " them.");
 
     static final Setting<Integer> LAUNCH_THREADS = Setting.wholeNumber(
             "BANYAN_CUDA_LAUNCH_THREADS",
@@ -77,7 +78,7 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
         return new CudaBackend(
                 devices,
                 config.get(Communicator.TIMEOUT),
-                config.get(PEER_ACCESS) ? peerRule(machine) : PeerRule.NONE,
+                peerRule(machine, config, jobPeers),
                 config.get(BUFFER_LIMIT),
                 tuning,
                 jobPeers);
@@ -143,10 +144,13 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
         return set == ExecutorChoice.AUTO && !config.get(PEER_ACCESS) ? ExecutorChoice.GRAPH : set;
     }
 
-    private static PeerRule peerRule(Machine machine) {
-        int[] index = CudaDevices.busIds().stream()
-                .mapToInt(id -> machine.deviceAt(id).orElse(-1))
-                .toArray();
-        return (from, to) -> index[from] < 0 || index[to] < 0 || !NoPeerAccess.between(machine, index[from], index[to]);
+    /**
+     * Copies through CPUs have been measured, stores of kernels have not: the automatic choice is what the model
+     * predicts. Several processes have no graphs.
+     */
+    private static PeerRule peerRule(Machine machine, Config config, JobPeers jobPeers) {
+        return config.get(PEER_ACCESS)
+                ? new MachinePeers(machine, executor(config) != ExecutorChoice.AUTO || !jobPeers.isAlone())
+                : PeerRule.NONE;
     }
 }

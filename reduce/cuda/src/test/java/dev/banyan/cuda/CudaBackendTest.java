@@ -199,6 +199,33 @@ class CudaBackendTest {
         nothingIsLeft();
     }
 
+    /** Stores of kernels through a CPU have not been measured; copies have. */
+    @ParameterizedTest
+    @EnumSource(
+            value = ExecutorChoice.class,
+            names = {"AUTO", "KERNEL"})
+    void copiesThroughCpusAreGraphsUnlessKernelsAreAskedFor(ExecutorChoice executor) {
+        Machine preset = Presets.find("pcie-4").orElseThrow();
+        List<String> busIds = CudaDevices.busIds();
+        List<Device> devices = IntStream.range(0, preset.size())
+                .mapToObj(i -> new Device("GPU" + i, busIds.get(i), -1, Map.of()))
+                .toList();
+        Machine machine =
+                new Machine("pcie", devices, preset.hubs(), preset.links(), List.of(), List.of()).subset(0, 2);
+        Config config = Config.builder()
+                .set(CudaBackendProvider.EXECUTOR, executor)
+                .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))
+                .set(HostBackend.THREADS, 1)
+                .build();
+        try (Backend backend = Communicator.gpuBackend(machine, config, 0, 2);
+                Communicator host = Communicator.onHost(machine, config);
+                Communicator cuda = Communicator.create(machine, config, backend)) {
+            comparison.compare(host, cuda, Collective.ALL_REDUCE, DataType.F32, ReduceOp.SUM, true, 10_001, 0);
+        }
+        assertThat(emulator.count("graph launches") > 0).isEqualTo(executor == ExecutorChoice.AUTO);
+        nothingIsLeft();
+    }
+
     @Test
     void memoryOfTheHostIsFreedIfTheArenaRefusesIt() {
         try (CudaBackend backend = new CudaBackend(new int[] {0}, PATIENCE, PeerRule.ALL, MEBIBYTE, DEFAULT)) {

@@ -16,4 +16,15 @@ public interface PeerRule {
      * @param to as the driver counts them; another one
      */
     boolean allows(int from, int to);
+
+    /**
+     * Returns whether kernels on one GPU may store to the other's memory. Graphs serve pairs that may touch each
+     * other's memory otherwise.
+     *
+     * @param from as for {@link #allows}
+     * @param to as for {@link #allows}
+     */
+    default boolean allowsStores(int from, int to) {
+        return allows(from, to);
+    }
 }

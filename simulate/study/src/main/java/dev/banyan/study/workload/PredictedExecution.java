@@ -7,14 +7,11 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.OtherGpus;
-import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.peer.RefusedPairs;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -25,9 +22,6 @@ import java.util.stream.IntStream;
  * @param remark says that GPUs would not run what is predicted, in one sentence; empty where they would
  */
 public record PredictedExecution(Execution execution, String buffers, Optional<String> remark) {
-    private static final Set<Connection.Kind> ACROSS_CPUS =
-            EnumSet.of(Connection.Kind.PHB, Connection.Kind.NODE, Connection.Kind.SYS);
-
     private static final long BYTES = 1 << 20;
 
     /** Returns that of packed trees. */
@@ -59,10 +53,9 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
                         && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
                         && OtherGpus.remark(machine).isEmpty()
                         && hasPeersAcrossCpus(machine)
-                ? Optional.of(
-                        "Banyan runs kernels here unless BANYAN_CUDA_EXECUTOR=graph. Their times are not known, since"
-                            + " how fast kernels store through a CPU has not been measured: predicted times and auto's"
-                            + " choices are those with BANYAN_CUDA_EXECUTOR=graph")
+                ? Optional.of("one process that holds all GPUs runs these graphs; several processes (and"
+                        + " BANYAN_CUDA_EXECUTOR=kernel) run kernels instead, and nobody has measured how fast"
+                        + " these store through a CPU")
                 : Optional.empty();
     }
 
@@ -78,7 +71,6 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
         return !RefusedPairs.any(machine)
                 && IntStream.range(0, machine.size())
                         .anyMatch(a -> IntStream.range(0, a)
-                                .anyMatch(b -> ACROSS_CPUS.contains(
-                                        routes.between(a, b).kind())));
+                                .anyMatch(b -> routes.between(a, b).passesCpu()));
     }
 }

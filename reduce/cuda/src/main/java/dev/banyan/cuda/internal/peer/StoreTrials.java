@@ -80,7 +80,7 @@ public final class StoreTrials implements ProgramReach {
     public static List<CudaDevice> viewers(CudaDevice owner, List<CudaDevice> devices, PeerRule rule) {
         return devices.stream()
                 .filter(device -> device.equals(owner)
-                        || (rule.allows(device.ordinal(), owner.ordinal())
+                        || (rule.allowsStores(device.ordinal(), owner.ordinal())
                                 && MappedMemory.isSupported(owner)
                                 && MappedMemory.isSupported(device)
                                 && canAccess(device, owner)))
