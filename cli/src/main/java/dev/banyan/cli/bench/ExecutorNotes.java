@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -27,6 +28,8 @@ import java.util.stream.Collectors;
 record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwitch, boolean verbose) {
     /** Begins the keys of constants of NCCL's model. */
     private static final String OF_NCCL = "nccl.";
+    /** Begin the keys of constants of kernels. */
+    private static final List<String> OF_KERNELS = List.of("program.", "exchange.");
 
     private static final String GRAPHS = "predicted for CUDA graphs of copies and kernels, chunk by chunk";
 
@@ -40,7 +43,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         List<String> lines = new ArrayList<>();
         if (programs == 0) {
             lines.add("# " + GRAPHS + ", without a range" + (verbose ? ", with these constants:" : ""));
-            lines.addAll(constants());
+            lines.addAll(constants(key -> OF_KERNELS.stream().noneMatch(key::startsWith)));
             lines.addAll(otherExecutor());
             return lines;
         }
@@ -127,10 +130,14 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
 
     /** Returns the constants of Banyan's times; none unless they are wanted. */
     List<String> constants() {
+        return constants(_ -> true);
+    }
+
+    private List<String> constants(Predicate<String> isUsed) {
         List<String> lines = new ArrayList<>();
         if (verbose) {
             costs.usual().profile().constants().forEach((constant, value) -> {
-                if (!constant.key().startsWith(OF_NCCL)) {
+                if (!constant.key().startsWith(OF_NCCL) && isUsed.test(constant.key())) {
                     lines.add("#   " + constant.key() + " " + Numbers.plain(value.value())
                             + (value.isRange()
                                     ? ", from " + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high())

@@ -106,6 +106,11 @@ class SimulatedBenchTest {
                         .out())
                 .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk\n"
                         + "# one process that holds all GPUs runs these graphs; several processes");
+        assertThat(CommandRun.of("predict --machine pcie-4 -b 1M -e 1M -a packing -v")
+                        .out())
+                .as("constants of kernels have no part in it")
+                .contains("without a range, with these constants:", "#   copyEngines ")
+                .doesNotContain("#   program.", "#   exchange.");
     }
 
     @Test

@@ -138,7 +138,7 @@ public final class PageStudy {
         PredictedExecution executed = PredictedExecution.ofPacking(machine, costs);
         String executors = executors(curves)
                 + executed.buffers()
-                + executed.remark().map(remark -> ". " + remark).orElse("");
+                + executed.remark().map(remark -> "; " + remark).orElse("");
         NcclCurve nccl = NcclCurve.of(machine, profile);
         nccl.curve().ifPresent(curves::add);
         curves.addAll(others);
@@ -170,7 +170,7 @@ public final class PageStudy {
                 Profiles.described(machine, profile) + ". " + executors
                         + Stream.of(OtherGpus.remark(machine), nccl.remarkOnTrees())
                                 .flatMap(Optional::stream)
-                                .map(remark -> ". " + remark)
+                                .map(remark -> "; " + remark)
                                 .collect(Collectors.joining()),
                 curves,
                 playbacks,

@@ -47,8 +47,8 @@ public final class CudaBackendProvider implements Backend.Provider, JoiningProvi
             ExecutorChoice::parse,
             ExecutorChoice.AUTO,
             "Runs collectives by one kernel on each GPU, or by graphs of copies; auto takes kernels where all"
-                    + " GPUs between which a schedule copies reach each other, in one process without a CPU between"
-                    + " them.");
+                    + " GPUs between which a schedule copies reach each other, but graphs where one process holds all"
+                    + " GPUs and a CPU lies between those.");
 
     static final Setting<Integer> LAUNCH_THREADS = Setting.wholeNumber(
             "BANYAN_CUDA_LAUNCH_THREADS",

@@ -76,7 +76,7 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
-                "# in flight: calls that are started before one waits for all of them (one, " + FEW_IN_FLIGHT + ", all)"
+                "# in flight: calls that are started before one waits for all of them"
                         + (measured
                                 ? ""
                                 : "; kernels still run one after another, without waits between them; graphs of"

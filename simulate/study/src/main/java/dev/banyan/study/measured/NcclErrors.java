@@ -85,7 +85,7 @@ public record NcclErrors(
                     ? "unknown" + end
                     : String.format(
                                     Locale.ROOT,
-                                    "%.1f%% of the measured time (worst %.1f%%: a factor of %s = %.3f)",
+                                    "%.1f%% of the measured time (worst %.1f%%: a factor of %s = %.3f either way)",
                                     100 * median,
                                     100 * worst,
                                     String.format(Locale.ROOT, worst < 1 ? "1/(1 - %.4f)" : "1 + %.4f", worst),

@@ -53,9 +53,9 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
                         && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
                         && OtherGpus.remark(machine).isEmpty()
                         && hasPeersAcrossCpus(machine)
-                ? Optional.of("one process that holds all GPUs runs these graphs; several processes (and"
-                        + " BANYAN_CUDA_EXECUTOR=kernel) run kernels instead, and nobody has measured how fast"
-                        + " these store through a CPU")
+                ? Optional.of("one process that holds all GPUs runs these graphs; several processes, or"
+                        + " BANYAN_CUDA_EXECUTOR=kernel, run kernels instead, which are not predicted, since nobody has"
+                        + " measured how fast they store through a CPU")
                 : Optional.empty();
     }
 
