@@ -111,6 +111,7 @@ function show() {
   byId("step-note").replaceChildren(
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
       "makes them (25 MiB or more, the first 1 MiB or more); in place, predicted as the curves above are, without computing in between and without a range. " +
+      (model.buffers ? `They are${model.buffers}, as gradients of PyTorch and DJL are not. ` : "") +
       "auto chooses for each call alone. " +
       "Kernels of calls in flight run one after another; graphs of copies share the links." +
       (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +

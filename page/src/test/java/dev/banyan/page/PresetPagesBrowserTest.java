@@ -57,6 +57,9 @@ class PresetPagesBrowserTest {
         assertThat(Files.size(page)).isLessThan(1_500_000);
         browser.open(page);
         browser.assertFits(preset);
+        assertThat(browser.text("#step-note").contains("They are in buffers of Communicator.allocateAll, as"))
+                .as("only behind switches kernels exchange buffers directly")
+                .isEqualTo(!preset.startsWith("pcie") && !preset.equals("mi250x8"));
         browser.click("[data-gpu='1']");
         assertThat(browser.text("#bound")).contains("GB/s");
         browser.click("[data-shown='all']");
@@ -135,6 +138,7 @@ class PresetPagesBrowserTest {
                 whole.anyRing(),
                 whole.peerAccess(),
                 whole.predictedBy(),
+                whole.buffers(),
                 whole.curves(),
                 whole.playbacks(),
                 whole.steps(),

@@ -97,7 +97,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
             return lines;
         }
         if (!inSwitch.isEmpty()) {
-            lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies") + " for "
+            lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies") + " in long calls of "
                     + inSwitch.stream().map(ChoiceText::name).collect(Collectors.joining(", "))
                     + (collective == Collective.ALL_REDUCE && isCompared()
                             ? " (rows \"in the switch\" of compare)"

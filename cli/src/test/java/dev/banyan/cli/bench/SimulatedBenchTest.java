@@ -98,7 +98,7 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a auto,ring")
                         .out())
                 .containsPattern("# auto takes, for each call alone, [a-z-]+ for [0-9]+ calls?")
-                .contains("# the switch adds up for auto (rows \"in the switch\" of compare); no");
+                .contains("# the switch adds up in long calls of auto (rows \"in the switch\" of compare); no");
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
                 .doesNotContain("# the switch", "# auto takes");
@@ -137,7 +137,8 @@ class SimulatedBenchTest {
     void theSwitchAddsForThreeAndMore(String devices, boolean adds) throws Exception {
         String arguments = "predict -b 256M -e 256M -a packing,ring -m dgx-h100 --devices " + devices;
         CommandRun run = CommandRun.of(arguments);
-        assertThat(run.out().contains("# the switch adds up for packing;")).isEqualTo(adds);
+        assertThat(run.out().contains("# the switch adds up in long calls of packing;"))
+                .isEqualTo(adds);
         assertThat(reproducibly(arguments).out()).doesNotContain("(in the switch)", "adds up");
         JsonNode rows = CommandRun.of(arguments + " --format json").rows();
         assertThat(rows.get(0).get("timeUs").asDouble())
@@ -257,8 +258,8 @@ class SimulatedBenchTest {
 
     @ParameterizedTest
     @CsvSource({
-        "allreduce, 'adds up for packing, star, auto (rows \"in the switch\" of compare)', packing",
-        "broadcast, 'copies for star, auto', star"
+        "allreduce, 'adds up in long calls of packing, star, auto (rows \"in the switch\" of compare)', packing",
+        "broadcast, 'copies in long calls of star, auto', star"
     })
     void workOfTheSwitchIsNamed(String collective, String work, String inSwitch) {
         String arguments =

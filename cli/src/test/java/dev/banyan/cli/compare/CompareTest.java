@@ -104,15 +104,15 @@ class CompareTest {
         String machine = " --pcie-gen 4 --pcie-lanes 16 --nvlink-gbs 14 --socket-gbs 24 --peer-access yes -m " + file;
         assertThat(CommandRun.of("compare" + machine).out())
                 .contains(
-                        "\n  nccl (rings only)            16.000     0.667",
+                        "\n  nccl (exported rings)        16.000     0.667",
                         "\n  nccl (trees)                 24.000     1.000             -",
-                        "\n# nccl (rings only): a model of NCCL held to the rings of a file of banyan export",
+                        "\n# nccl (exported rings): a model of NCCL held to the rings of a file of banyan export",
                         "the file's trees, which carry 24 GB/s of algbw by the links, while rings carry 16 GB/s");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
-                .contains("\n# algorithm: nccl (rings only)\n", "\n# nccl (rings only)   ");
+                .contains("\n# algorithm: nccl (exported rings)\n", "\n# nccl (exported rings)   ");
         assertThat(CommandRun.of("predict -a nccl --workload resnet-50" + machine)
                         .out())
-                .containsPattern("\n +nccl \\(rings only\\)  ");
+                .containsPattern("\n +nccl \\(exported rings\\)  ");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M --collective broadcast" + machine)
                         .out())
                 .contains("\n# algorithm: nccl\n");

@@ -170,8 +170,9 @@ public final class PageStudy {
                 Profiles.described(machine, profile) + ". " + executors
                         + Stream.of(OtherGpus.remark(machine), nccl.remarkOnTrees())
                                 .flatMap(Optional::stream)
-                                .map(remark -> "; " + remark)
+                                .map(remark -> ". " + remark)
                                 .collect(Collectors.joining()),
+                executed.buffers(),
                 curves,
                 playbacks,
                 steps,

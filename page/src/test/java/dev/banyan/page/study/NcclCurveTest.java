@@ -42,7 +42,7 @@ class NcclCurveTest {
                     GPU3 SYS SYS NV4 X 1
                     """);
         NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
-        assertThat(nccl.curve().orElseThrow().name()).isEqualTo("nccl (rings only)");
+        assertThat(nccl.curve().orElseThrow().name()).isEqualTo("nccl (exported rings)");
         assertThat(nccl.remarkOnTrees())
                 .hasValue("NCCL's trees, which carry 24 GB/s of algbw by the links, have no curve");
     }

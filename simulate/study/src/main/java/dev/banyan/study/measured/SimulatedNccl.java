@@ -205,9 +205,9 @@ public final class SimulatedNccl {
         return time(collective, GIB).protocol() != Protocol.NVLS;
     }
 
-    /** Returns that it models rings only, where NCCL's trees are probably faster; nothing elsewhere. */
+    /** Returns that it models the rings of a file, where NCCL's trees are probably faster; nothing elsewhere. */
     public Optional<String> part(Collective collective) {
-        return trees(collective).map(_ -> "rings only");
+        return trees(collective).map(_ -> "exported rings");
     }
 
     /** Returns the name of its rows. */
