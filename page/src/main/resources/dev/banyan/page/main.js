@@ -23,8 +23,8 @@ const isUseless = model.anyRing && !model.peerAccess;
 const target = model.anyRing
   ? "mscclpp --folder plans"
   : machine.links.some((link) => link.kind === "xgmi")
-    ? "rccl"
-    : "nccl";
+    ? "rccl -o graph.xml"
+    : "nccl -o graph.xml";
 byId("about").replaceChildren(
   ...model.notes.map((note) => html("p", {}, `Note: ${note}`)),
   html(

@@ -99,7 +99,7 @@ class PresetPagesBrowserTest {
                         rates -> assertThat(rates.getText()).startsWith("PCIe is counted as NCCL counts it"),
                         access -> assertThat(access.getText()).startsWith("No peer access between any two devices"));
         assertThat(browser.all("#beyond")).isEmpty();
-        assertThat(browser.text("#about")).contains("banyan export --for nccl --machine four.txt");
+        assertThat(browser.text("#about")).contains("banyan export --for nccl -o graph.xml --machine four.txt");
         assertThat(browser.console()).isEmpty();
     }
 

@@ -6,6 +6,7 @@ import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.SwitchRate;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
@@ -75,11 +76,16 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                         : "")
                 + (areKernels ? "executed by one kernel on each GPU" : GRAPHS)));
         List<AlgorithmConfig> ofKernels = algorithms.getOrDefault(true, List.of());
-        if (!ofKernels.isEmpty()) {
-            lines.addAll(exchanges(Collective.ALL_REDUCE, ofKernels, inSwitch));
-        }
+        List<String> ofBuffers =
+                ofKernels.isEmpty() ? List.of() : exchanges(Collective.ALL_REDUCE, ofKernels, inSwitch);
+        lines.addAll(ofBuffers);
         if (algorithms.containsKey(false)) {
             lines.addAll(otherExecutor());
+        }
+        if (!algorithms.isEmpty()
+                && ofBuffers.isEmpty()
+                && OtherGpus.remark(chosen.machine()).isEmpty()) {
+            lines.add("# these times hold for any buffers, those of PyTorch and DJL too");
         }
         return lines;
     }

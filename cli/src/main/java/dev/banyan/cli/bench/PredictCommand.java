@@ -66,7 +66,7 @@ public final class PredictCommand extends ReportCommand {
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "Also print the simulator's constants, with their ranges and sources.")
+            description = "Also print the simulator's constants, with their sources, and ranges where they are known.")
     private boolean verbose;
 
     @Override

@@ -101,7 +101,10 @@ class SimulatedBenchTest {
                 .contains("# the switch adds up in long calls of auto (rows \"in the switch\" of compare); no");
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
-                .doesNotContain("# the switch", "# auto takes");
+                .doesNotContain("# the switch", "# auto takes", "any buffers");
+        assertThat(CommandRun.of("predict --machine p3.16xlarge --workload lenet-5 -a ring")
+                        .out())
+                .contains("\n# these times hold for any buffers, those of PyTorch and DJL too\n");
         assertThat(CommandRun.of("predict --machine pcie-4 --workload lenet-5 -a packing")
                         .out())
                 .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk\n"

@@ -54,8 +54,8 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
                         && OtherGpus.remark(machine).isEmpty()
                         && hasPeersAcrossCpus(machine)
                 ? Optional.of("one process that holds all GPUs runs these graphs; several processes, or"
-                        + " BANYAN_CUDA_EXECUTOR=kernel (which changes no prediction here), run kernels instead: nobody"
-                        + " has measured how fast these store through a CPU")
+                        + " BANYAN_CUDA_EXECUTOR=kernel, run kernels instead, of which no prediction exists, since"
+                        + " nobody has measured how fast they store through a CPU")
                 : Optional.empty();
     }
 
