@@ -108,13 +108,18 @@ function curve(step) {
 
 function show() {
   const step = model.steps[Number(byId("step-model").value)];
+  const ours = step.ways.filter((way) => way.togetherMs !== undefined);
+  const kinds = new Set(ours.flatMap((way) => curves[way.curve].points.map((point) => point.most !== undefined)));
   byId("step-note").replaceChildren(
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
       "makes them (25 MiB or more, the first 1 MiB or more); in place, predicted as the curves above are, without computing in between and without a range. " +
-      (model.buffers ? `They are${model.buffers}, as gradients of PyTorch and DJL are not. ` : "") +
+      (model.exchanging.length
+        ? `Times of ${model.exchanging.join(", ")} are of buffers from Communicator.allocateAll; gradients of DJL are in others. `
+        : "") +
       "auto chooses for each call alone. " +
-      "Kernels of calls in flight run one after another; graphs of copies share the links." +
-      (step.ways.some((way) => way.togetherMs === undefined) ? " NCCL's model knows no calls in flight." : "") +
+      (kinds.has(true) ? "Kernels of calls in flight run one after another." : "") +
+      (kinds.has(false) ? " Graphs of calls in flight share the links." : "") +
+      (ours.length < step.ways.length ? " NCCL's model knows no calls in flight." : "") +
       " Other models: ",
     commandText(commandOf("predict -a auto,nccl --workload gpt-2-xl --bucket 25M", model.devices)),
   );

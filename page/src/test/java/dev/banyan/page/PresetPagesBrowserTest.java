@@ -57,7 +57,8 @@ class PresetPagesBrowserTest {
         assertThat(Files.size(page)).isLessThan(1_500_000);
         browser.open(page);
         browser.assertFits(preset);
-        assertThat(browser.text("#step-note").contains("They are in buffers of Communicator.allocateAll, as"))
+        assertThat(browser.text("#step-note")
+                        .contains(", auto are of buffers from Communicator.allocateAll; gradients of DJL"))
                 .as("only behind switches kernels exchange buffers directly")
                 .isEqualTo(!preset.startsWith("pcie") && !preset.equals("mi250x8"));
         browser.click("[data-gpu='1']");
@@ -138,7 +139,7 @@ class PresetPagesBrowserTest {
                 whole.anyRing(),
                 whole.peerAccess(),
                 whole.predictedBy(),
-                whole.buffers(),
+                whole.exchanging(),
                 whole.curves(),
                 whole.playbacks(),
                 whole.steps(),

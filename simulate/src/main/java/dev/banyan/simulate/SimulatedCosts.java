@@ -135,6 +135,16 @@ public final class SimulatedCosts implements CostModel {
                 .orElseGet(() -> simulator(links).run(schedule).endUs());
     }
 
+    /** Returns whether kernels exchange buffers directly in a call, which the communicator must have allocated. */
+    public boolean exchanges(PlannedSchedule planned) {
+        return execution == Execution.PROGRAMS
+                && programSimulator(planned.links()).takesExchanges()
+                && program(planned.schedule(), planned.links()).isPresent()
+                && programSimulator(planned.links())
+                        .exchangeUs(planned.schedule())
+                        .isPresent();
+    }
+
     /** Returns the time of a schedule that runs as a program, or as an exchange where that is what backends take. */
     double kernelsUs(Schedule schedule, ProgramLayout layout, List<LogicalLink> links) {
         ProgramSimulator simulator = programSimulator(links);

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -36,15 +35,16 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
 
     /**
      * @param rows of one collective, at least one
+     * @param exchanging names of the algorithms for which kernels exchange buffers directly
      * @param inSwitch the algorithms for which a switch adds up or copies
      */
-    List<String> ofCalls(List<Row> rows, List<AlgorithmConfig> inSwitch) {
+    List<String> ofCalls(List<Row> rows, List<String> exchanging, List<AlgorithmConfig> inSwitch) {
         long programs =
                 rows.stream().filter(row -> row.outOfPlace().range() != null).count();
         List<String> lines = new ArrayList<>();
         if (programs == 0) {
             lines.add("# " + GRAPHS + ", without a range" + (verbose ? ", with these constants:" : ""));
-            lines.addAll(constants(key -> OF_KERNELS.stream().noneMatch(key::startsWith)));
+            lines.addAll(constants(false));
             lines.addAll(otherExecutor());
             return lines;
         }
@@ -56,36 +56,42 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         lines.addAll(exchanges(
                 rows.getFirst().call().collective(),
                 rows.stream().map(Row::algorithm).collect(Collectors.toSet()),
+                exchanging,
                 inSwitch));
         lines.add("# ranges of Banyan's times come from those constants that have a range, all at one end, so that a"
                 + " mixture may lie outside; others, measured or assumed, have none"
                 + (verbose ? ":" : "; -v prints all, with their sources"));
-        lines.addAll(constants());
+        lines.addAll(constants(true));
         return lines;
     }
 
     /**
      * @param algorithms those of a model's gradients, by whether kernels carry out all their calls
+     * @param exchanging as for {@link #ofCalls}
      * @param inSwitch those for which a switch adds up
      */
-    List<String> ofGradients(Map<Boolean, List<AlgorithmConfig>> algorithms, List<AlgorithmConfig> inSwitch) {
+    List<String> ofGradients(
+            Map<Boolean, List<AlgorithmConfig>> algorithms, List<String> exchanging, List<AlgorithmConfig> inSwitch) {
         List<String> lines = new ArrayList<>();
         algorithms.forEach((areKernels, each) -> lines.add("# "
                 + (algorithms.size() > 1
                         ? each.stream().map(ChoiceText::name).collect(Collectors.joining(", ", "", ": "))
                         : "")
-                + (areKernels ? "executed by one kernel on each GPU" : GRAPHS)));
+                + (areKernels
+                        ? "executed by one kernel on each GPU; those of calls in flight run one after another, without"
+                                + " waits between them"
+                        : GRAPHS + "; those of calls in flight run at the same time")));
         List<AlgorithmConfig> ofKernels = algorithms.getOrDefault(true, List.of());
-        List<String> ofBuffers =
-                ofKernels.isEmpty() ? List.of() : exchanges(Collective.ALL_REDUCE, ofKernels, inSwitch);
-        lines.addAll(ofBuffers);
+        if (!ofKernels.isEmpty()) {
+            lines.addAll(exchanges(Collective.ALL_REDUCE, ofKernels, exchanging, inSwitch));
+        }
         if (algorithms.containsKey(false)) {
             lines.addAll(otherExecutor());
         }
         if (!algorithms.isEmpty()
-                && ofBuffers.isEmpty()
+                && exchanging.isEmpty()
                 && OtherGpus.remark(chosen.machine()).isEmpty()) {
-            lines.add("# these times hold for any buffers, those of PyTorch and DJL too");
+            lines.add("# these times hold for any buffers");
         }
         return lines;
     }
@@ -97,7 +103,10 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
     }
 
     private List<String> exchanges(
-            Collective collective, Collection<AlgorithmConfig> algorithms, List<AlgorithmConfig> inSwitch) {
+            Collective collective,
+            Collection<AlgorithmConfig> algorithms,
+            List<String> exchanging,
+            List<AlgorithmConfig> inSwitch) {
         List<String> lines = new ArrayList<>();
         if (!costs.usual().programSimulator(List.of()).takesExchanges()) {
             return lines;
@@ -114,13 +123,12 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                     + " 16-bit floats, and sums, minima and maxima of 32- and 64-bit integers (those of 64"
                     + " bits are not modelled)");
         }
-        lines.add("# where kernels exchange buffers directly ("
-                + (chosen.machine().size() == 2
-                        ? "between two GPUs: all algorithms; one-shot only"
-                        : "packing behind a switch, star, one-shot")
-                + " out of place), the times are of buffers from Communicator.allocateAll; those of other"
-                + " buffers, as PyTorch's and DJL's gradients are, which kernels copy through memory of their own, are"
-                + " not shown; NCCL's kernels for symmetric memory are not modelled");
+        if (!exchanging.isEmpty()) {
+            lines.add("# kernels exchange buffers directly in long calls of " + String.join(", ", exchanging)
+                    + ": their times are of buffers from Communicator.allocateAll; other buffers (as DJL's gradients"
+                    + " are), which kernels copy through memory of their own, take times that are not shown. All other"
+                    + " times hold for any buffers. NCCL's kernels for symmetric memory are not modelled");
+        }
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {
             lines.add("# one-shot: out of place kernels load from the buffers of all others; in place they store to all"
                     + " others, which the constants make faster for long calls");
@@ -134,16 +142,17 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 .isPresent();
     }
 
-    /** Returns the constants of Banyan's times; none unless they are wanted. */
-    List<String> constants() {
-        return constants(_ -> true);
-    }
-
-    private List<String> constants(Predicate<String> isUsed) {
+    /**
+     * Returns the constants of Banyan's times; none unless they are wanted.
+     *
+     * @param ofKernels whether kernels carry out some of the calls
+     */
+    List<String> constants(boolean ofKernels) {
         List<String> lines = new ArrayList<>();
         if (verbose) {
             costs.usual().profile().constants().forEach((constant, value) -> {
-                if (!constant.key().startsWith(OF_NCCL) && isUsed.test(constant.key())) {
+                if (!constant.key().startsWith(OF_NCCL)
+                        && (ofKernels || OF_KERNELS.stream().noneMatch(constant.key()::startsWith))) {
                     lines.add("#   " + constant.key() + " " + Numbers.plain(value.value())
                             + (value.isRange()
                                     ? ", from " + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high())

@@ -129,7 +129,7 @@ final class SimulatedBench {
         List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);
         return algorithms.isEmpty()
                 ? costs.usual().platform()
-                : Platform.simulated(PredictedExecution.of(chosen.machine(), algorithms, costs.usual())
+                : Platform.simulated(PredictedExecution.of(chosen.machine(), algorithms, costs.usual(), false)
                         .execution());
     }
 
@@ -158,6 +158,7 @@ final class SimulatedBench {
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
         SwitchedAlgorithms switched = new SwitchedAlgorithms(costs, execution);
+        ExchangingAlgorithms exchanging = new ExchangingAlgorithms();
         Map<AlgorithmConfig, String> remarks = new HashMap<>();
         List<Row> rows;
         try (Rows<Row> printed = reporter.rows("bench", sweep.rows(), table::row)) {
@@ -176,7 +177,7 @@ final class SimulatedBench {
                 for (long count : sweep.counts()) {
                     Row row = predictions == null
                             ? row(Objects.requireNonNull(nccl), sweep.call(), count)
-                            : row(algorithm, predictions, sweep.call(), count);
+                            : row(algorithm, predictions, sweep.call(), count, exchanging);
                     if (printed.isLast(row)) {
                         return 0;
                     }
@@ -186,7 +187,7 @@ final class SimulatedBench {
         }
         List<Row> ours = rows.stream().filter(row -> !isNccl(row)).toList();
         if (!ours.isEmpty()) {
-            reporter.lines(notes().ofCalls(ours, switched.found()));
+            reporter.lines(notes().ofCalls(ours, exchanging.names(), switched.found()));
             remarkOnGpus();
         }
         if (sums) {
@@ -195,7 +196,11 @@ final class SimulatedBench {
         if (nccl != null) {
             remark(nccl, asked.call().collective(), ranges(nccl, rows));
         }
-        reporter.lines(conclusions(sweep, rows, remarks));
+        reporter.lines(conclusions(
+                sweep,
+                rows,
+                remarks,
+                nccl == null ? List.of() : trees(nccl, asked.call().collective())));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
@@ -276,24 +281,37 @@ final class SimulatedBench {
         return new Row(AlgorithmConfig.of(AlgorithmChoice.NCCL), call, count, predicted, predicted, null);
     }
 
-    private Row row(AlgorithmConfig algorithm, Predictions predictions, Call call, long count) {
+    private Row row(
+            AlgorithmConfig algorithm,
+            Predictions predictions,
+            Call call,
+            long count,
+            ExchangingAlgorithms exchanging) {
         return new Row(
                 algorithm,
                 call,
                 count,
-                predicted(predictions, call, count, false),
-                predicted(predictions, call, count, true),
+                predicted(predictions, call, count, false, () -> exchanging.add(algorithm, false)),
+                predicted(predictions, call, count, true, () -> exchanging.add(algorithm, true)),
                 null);
     }
 
-    private Measurement predicted(Predictions predictions, Call call, long count, boolean inPlace) {
+    /** @param onExchange runs where kernels exchange the call's buffers directly */
+    private Measurement predicted(
+            Predictions predictions, Call call, long count, boolean inPlace, Runnable onExchange) {
         CollectiveRequest request = call.request(count, inPlace);
-        return Measurement.predicted(
-                call,
-                count,
-                isReproducible(call)
-                        ? predictions.sum(request, call.type()).call(costs)
-                        : predictions.call(request, costs));
+        if (isReproducible(call)) {
+            PredictedSum sum = predictions.sum(request, call.type());
+            if (sum.isExchange()) {
+                onExchange.run();
+            }
+            return Measurement.predicted(call, count, sum.call(costs));
+        }
+        PlannedSchedule planned = predictions.plan(request);
+        if (costs.usual().exchanges(planned)) {
+            onExchange.run();
+        }
+        return Measurement.predicted(call, count, predictions.call(planned, request, costs));
     }
 
     private boolean isReproducible(Call call) {
@@ -320,8 +338,19 @@ final class SimulatedBench {
         return Predictions.of(chosen.machine(), algorithm, costs.usual());
     }
 
-    /** @param remarks words beside the names of algorithms */
-    private List<String> conclusions(Sweep sweep, List<Row> rows, Map<AlgorithmConfig, String> remarks) {
+    /** Returns what NCCL's trees carry where they are probably faster than the rings of its rows. */
+    private static List<String> trees(SimulatedNccl nccl, Collective collective) {
+        return nccl.trees(collective).stream()
+                .map(chains -> "# nccl (trees), not predicted: by the links " + Numbers.gbs(chains.algbw()) + " algbw")
+                .toList();
+    }
+
+    /**
+     * @param remarks words beside the names of algorithms
+     * @param unpredicted lines on what has no row
+     */
+    private List<String> conclusions(
+            Sweep sweep, List<Row> rows, Map<AlgorithmConfig, String> remarks, List<String> unpredicted) {
         Summary summary = new Summary(rows, remarks);
         List<String> lines = summary.comparison("predicted time (us) out of place");
         lines.addAll(summary.choices());
@@ -341,6 +370,7 @@ final class SimulatedBench {
                 ? own
                 : Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
+        lines.addAll(unpredicted);
         limits.remove(reached);
         limits.forEach(limit -> lines.add("# " + limit.sentence()));
         LinkRemarks.on(network, chosen.machine()).forEach(remark -> lines.add("# " + remark));
@@ -364,6 +394,7 @@ final class SimulatedBench {
         List<Integer> depths = WorkloadRow.depths(workload);
         Map<Boolean, List<AlgorithmConfig>> kernels = new TreeMap<>(Comparator.reverseOrder());
         SwitchedAlgorithms switched = new SwitchedAlgorithms(costs, execution);
+        ExchangingAlgorithms exchanging = new ExchangingAlgorithms();
         Map<String, String> remarks = new HashMap<>();
         List<String> choices = new ArrayList<>();
         try (Rows<WorkloadRow> printed = reporter.rows(
@@ -381,6 +412,9 @@ final class SimulatedBench {
                     CallTimes calls = new CallTimes(costs.usual(), plans);
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
                             .add(algorithm);
+                    if (plans.stream().anyMatch(costs.usual()::exchanges)) {
+                        exchanging.add(algorithm, true);
+                    }
                     switched.remark(algorithm, () -> plans)
                             .ifPresent(words -> remarks.put(ChoiceText.algorithm(algorithm), words));
                     if (algorithm.algorithm() == AlgorithmChoice.AUTO) {
@@ -409,8 +443,11 @@ final class SimulatedBench {
         if (trace != null) {
             write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all calls in flight");
         }
+        if (nccl != null) {
+            reporter.lines(trees(nccl, Collective.ALL_REDUCE));
+        }
         reporter.lines(choices);
-        reporter.lines(notes().ofGradients(kernels, switched.found()));
+        reporter.lines(notes().ofGradients(kernels, exchanging.names(), switched.found()));
         if (!algorithms.isEmpty()) {
             remarkOnGpus();
         }
@@ -423,7 +460,7 @@ final class SimulatedBench {
         reporter.lines(List.of(
                 "# no winner is certain: these times have no range and no computing in between, and rest on some"
                         + " assumed constants" + (verbose ? ":" : "; -v prints them")));
-        reporter.lines(notes().constants());
+        reporter.lines(notes().constants(kernels.containsKey(true) || reproducible));
         if (reproducible) {
             reporter.lines(passes());
         }

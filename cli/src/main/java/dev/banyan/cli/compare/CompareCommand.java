@@ -112,8 +112,11 @@ public final class CompareCommand extends Subcommand {
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());
-            PredictedExecution predicted = PredictedExecution.ofPacking(
-                    chosen.machine(), new SimulatedCosts(chosen.machine(), Profiles.of(chosen.machine()), execution));
+            PredictedExecution predicted = PredictedExecution.of(
+                    chosen.machine(),
+                    algorithms,
+                    new SimulatedCosts(chosen.machine(), Profiles.of(chosen.machine()), execution),
+                    false);
             new CompareTable(report, predicted, OtherGpus.remark(chosen.machine())).print(out(), format);
         });
     }

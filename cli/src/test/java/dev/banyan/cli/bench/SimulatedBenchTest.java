@@ -92,23 +92,37 @@ class SimulatedBenchTest {
 
     @Test
     void gradientsNameTheirExecutor() {
+        String any = "\n# these times hold for any buffers\n";
+        String ofKernels =
+                "# executed by one kernel on each GPU; those of calls in flight run one after another, without"
+                        + " waits between them";
         assertThat(CommandRun.of("predict --machine p3.8xlarge --workload lenet-5 -a packing")
                         .out())
-                .contains("# executed by one kernel on each GPU\n# where kernels exchange buffers directly");
+                .contains(ofKernels + any);
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a auto,ring")
                         .out())
                 .containsPattern("# auto takes, for each call alone, [a-z-]+ for [0-9]+ calls?")
-                .contains("# the switch adds up in long calls of auto (rows \"in the switch\" of compare); no");
+                .contains(
+                        ofKernels
+                                + "\n"
+                                + "# the switch adds up in long calls of auto (rows \"in the switch\" of compare);"
+                                + " no",
+                        "# kernels exchange buffers directly in long calls of auto: their times are of buffers from")
+                .doesNotContain(any);
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
-                .doesNotContain("# the switch", "# auto takes", "any buffers");
-        assertThat(CommandRun.of("predict --machine p3.16xlarge --workload lenet-5 -a ring")
-                        .out())
-                .contains("\n# these times hold for any buffers, those of PyTorch and DJL too\n");
+                .contains(ofKernels + any)
+                .doesNotContain("# the switch", "# auto takes");
         assertThat(CommandRun.of("predict --machine pcie-4 --workload lenet-5 -a packing")
                         .out())
-                .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk\n"
-                        + "# one process that holds all GPUs runs these graphs; several processes");
+                .contains("# predicted for CUDA graphs of copies and kernels, chunk by chunk; those of calls in flight"
+                        + " run at the same time\n"
+                        + "# one process that holds all GPUs runs these graphs; several processes")
+                .contains(any);
+        assertThat(CommandRun.of("predict --machine dgx-h100 -b 4K -e 4M -f 1024 -a packing,ring,one-shot")
+                        .out())
+                .contains(
+                        "\n# kernels exchange buffers directly in long calls of packing, one-shot out of place: their");
         assertThat(CommandRun.of("predict --machine pcie-4 -b 1M -e 1M -a packing -v")
                         .out())
                 .as("constants of kernels have no part in it")

@@ -109,7 +109,10 @@ class CompareTest {
                         "\n# nccl (exported rings): a model of NCCL held to the rings of a file of banyan export",
                         "the file's trees, which carry 24 GB/s of algbw by the links, while rings carry 16 GB/s");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
-                .contains("\n# algorithm: nccl (exported rings)\n", "\n# nccl (exported rings)   ");
+                .contains(
+                        "\n# algorithm: nccl (exported rings)\n",
+                        "\n# nccl (exported rings)   ",
+                        "\n# nccl (trees), not predicted: by the links 24 GB/s algbw\n");
         assertThat(CommandRun.of("predict -a nccl --workload resnet-50" + machine)
                         .out())
                 .containsPattern("\n +nccl \\(exported rings\\)  ");

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param anyRing whether all rings are equally good, so that NCCL needs none from a file
  * @param peerAccess whether some pair has it
  * @param predictedBy the profile and the execution that the simulator went by, in words
- * @param buffers which buffers predicted calls have, with a blank before the first word; empty where any will do
+ * @param exchanging algorithms whose predicted calls are of buffers of Communicator.allocateAll
  * @param curves time of a call over its size
  * @param playbacks calls, transfer by transfer
  * @param steps the gradients of models
@@ -37,7 +37,7 @@ public record PageModel(
         boolean anyRing,
         boolean peerAccess,
         String predictedBy,
-        String buffers,
+        List<String> exchanging,
         List<Curve> curves,
         List<Playback> playbacks,
         List<StepModel> steps,

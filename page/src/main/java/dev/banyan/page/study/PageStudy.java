@@ -135,7 +135,7 @@ public final class PageStudy {
                 Objects.requireNonNull(curves.getLast().points().getLast().choice(), "auto chooses");
         int ofLargest = ALGORITHMS.indexOf(AlgorithmConfig.parse(largest).algorithm());
         SimulatedCosts costs = new SimulatedCosts(machine, profile, execution);
-        PredictedExecution executed = PredictedExecution.ofPacking(machine, costs);
+        PredictedExecution executed = PredictedExecution.of(machine, withAuto, costs, true);
         String executors = executors(curves)
                 + executed.buffers()
                 + executed.remark().map(remark -> "; " + remark).orElse("");
@@ -172,7 +172,7 @@ public final class PageStudy {
                                 .flatMap(Optional::stream)
                                 .map(remark -> ". " + remark)
                                 .collect(Collectors.joining()),
-                executed.buffers(),
+                executed.exchanging().stream().map(ChoiceText::name).toList(),
                 curves,
                 playbacks,
                 steps,

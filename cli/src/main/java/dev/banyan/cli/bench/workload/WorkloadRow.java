@@ -76,11 +76,7 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
-                "# in flight: calls that are started before one waits for all of them"
-                        + (measured
-                                ? ""
-                                : "; kernels still run one after another, without waits between them; graphs of"
-                                        + " copies run at the same time"),
+                "# in flight: calls that are started before one waits for all of them",
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(calls)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

@@ -85,8 +85,10 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         if (takesChains) {
             remarks.add(
                     "With this file NCCL's tuner will probably take its trees for large allreduces, which are chains"
-                            + " inside a machine: by the links " + Numbers.gbs(chains.algbw())
-                            + " algbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
+                            + " inside a machine: by the links " + Numbers.gbs(chains.algbw()) + " algbw, "
+                            + Numbers.gbs(
+                                    chains.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(machine.size()))
+                            + " busbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
                             + " NCCL_ALGO=Tree without the file first, which may be as fast");
         }
         BigFraction algbw = takesChains ? chains.algbw() : channels.algbw();

@@ -7,26 +7,31 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.OtherGpus;
+import dev.banyan.study.text.ChoiceText;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
  * The executor for which the simulator predicts calls on a machine.
  *
  * @param execution by programs or by chunks
- * @param buffers says which buffers calls have, where kernels exchange these directly; else empty
+ * @param exchanging the algorithms for which kernels exchange buffers directly
  * @param remark says that GPUs would not run what is predicted, in one sentence; empty where they would
  */
-public record PredictedExecution(Execution execution, String buffers, Optional<String> remark) {
+public record PredictedExecution(Execution execution, List<AlgorithmConfig> exchanging, Optional<String> remark) {
     private static final long BYTES = 1 << 20;
 
     /** Returns that of packed trees. */
     public static PredictedExecution ofPacking(Machine machine, SimulatedCosts costs) {
-        return of(machine, List.of(AlgorithmConfig.of(AlgorithmChoice.PACKING)), costs);
+        return of(machine, List.of(AlgorithmConfig.of(AlgorithmChoice.PACKING)), costs, false);
     }
 
     /**
@@ -34,17 +39,36 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
      *
      * @param algorithms at least one, none of them NCCL
      * @param costs the simulator of the machine
+     * @param inPlace whether the calls are in place
      */
-    public static PredictedExecution of(Machine machine, List<AlgorithmConfig> algorithms, SimulatedCosts costs) {
-        long programs = algorithms.stream()
-                .filter(algorithm -> isProgram(machine, algorithm, costs))
-                .count();
-        if (2 * programs >= algorithms.size()) {
-            boolean exchanges = costs.programSimulator(List.of()).takesExchanges();
-            return new PredictedExecution(
-                    Execution.PROGRAMS, exchanges ? " in buffers of Communicator.allocateAll" : "", Optional.empty());
+    public static PredictedExecution of(
+            Machine machine, List<AlgorithmConfig> algorithms, SimulatedCosts costs, boolean inPlace) {
+        Map<AlgorithmConfig, PlannedSchedule> plans = new LinkedHashMap<>();
+        for (AlgorithmConfig algorithm : algorithms) {
+            plans.put(
+                    algorithm,
+                    Predictions.of(machine, algorithm, costs)
+                            .plan(Predictions.request(Collective.ALL_REDUCE, -1, machine.size(), BYTES, inPlace)));
         }
-        return new PredictedExecution(Execution.CHUNKS, "", remarkOnGraphs(machine, costs));
+        long programs = plans.values().stream()
+                .filter(planned ->
+                        costs.program(planned.schedule(), planned.links()).isPresent())
+                .count();
+        List<AlgorithmConfig> exchanging = algorithms.stream()
+                .filter(algorithm -> costs.exchanges(Objects.requireNonNull(plans.get(algorithm))))
+                .toList();
+        return 2 * programs >= algorithms.size()
+                ? new PredictedExecution(Execution.PROGRAMS, exchanging, Optional.empty())
+                : new PredictedExecution(Execution.CHUNKS, exchanging, remarkOnGraphs(machine, costs));
+    }
+
+    /** Returns which calls have buffers that kernels exchange directly, to follow what all calls have in common. */
+    public String buffers() {
+        return exchanging.isEmpty()
+                ? ""
+                : exchanging.stream()
+                        .map(ChoiceText::name)
+                        .collect(Collectors.joining(", ", ", those of ", " in buffers of Communicator.allocateAll,"));
     }
 
     /** Returns the remark where calls are predicted by chunks. */
@@ -53,16 +77,10 @@ public record PredictedExecution(Execution execution, String buffers, Optional<S
                         && machine.size() <= SimulatedCosts.MOST_RANKS_OF_PROGRAMS
                         && OtherGpus.remark(machine).isEmpty()
                         && hasPeersAcrossCpus(machine)
-                ? Optional.of("one process that holds all GPUs runs these graphs; several processes, or"
-                        + " BANYAN_CUDA_EXECUTOR=kernel, run kernels instead, of which no prediction exists, since"
-                        + " nobody has measured how fast they store through a CPU")
+                ? Optional.of(
+                        "one process that holds all GPUs runs these graphs; several processes run kernels, of which no"
+                                + " prediction exists, since nobody has measured how fast they store through a CPU")
                 : Optional.empty();
-    }
-
-    private static boolean isProgram(Machine machine, AlgorithmConfig algorithm, SimulatedCosts costs) {
-        PlannedSchedule planned = Predictions.of(machine, algorithm, costs)
-                .plan(Predictions.request(Collective.ALL_REDUCE, -1, machine.size(), BYTES, false));
-        return costs.program(planned.schedule(), planned.links()).isPresent();
     }
 
     /** Returns whether all devices have peer access, and some two a CPU between them. */

@@ -117,7 +117,16 @@ public final class Predictions {
      * @param ranged the simulator of this object with the ranges of its constants
      */
     public PredictedCall call(CollectiveRequest request, RangedCosts ranged) {
-        PlannedSchedule planned = plan(request);
+        return call(plan(request), request, ranged);
+    }
+
+    /**
+     * Predicts a call alone.
+     *
+     * @param planned the {@linkplain #plan plan} of the request
+     * @param ranged as for {@link #call(CollectiveRequest, RangedCosts)}
+     */
+    public PredictedCall call(PlannedSchedule planned, CollectiveRequest request, RangedCosts ranged) {
         return new PredictedCall(
                 us(planned, request),
                 planned.choice().toString(),

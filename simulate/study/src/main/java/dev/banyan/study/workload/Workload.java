@@ -91,9 +91,9 @@ public record Workload(String name, List<Long> elements) {
         if (waiting > 0) {
             buckets.add(waiting);
         }
-        String limits = new ByteSize(bytes).label()
-                + (firstBytes < bytes ? ", the first at " + new ByteSize(firstBytes).label() : "");
-        return new Workload(name + " in buckets closed at " + limits, buckets);
+        String limits = new ByteSize(bytes).label() + " or more"
+                + (firstBytes < bytes ? ", the first of " + new ByteSize(firstBytes).label() + " or more" : "");
+        return new Workload(name + " in buckets of " + limits, buckets);
     }
 
     /** The gradients of 4 bytes in buckets of the limits that PyTorch's DistributedDataParallel takes by itself. */
