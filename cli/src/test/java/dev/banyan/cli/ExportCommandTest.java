@@ -89,7 +89,7 @@ class ExportCommandTest {
                         .err())
                 .doesNotContain("trees")
                 .contains(
-                        "measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if one of them"
+                        "measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if one channel"
                                 + " carries all, at 15 GB/s of busbw (on the two AMD EPYC of NVIDIA/nccl#2127 one"
                                 + " did, at 15)\n");
         String cpu = "Vendor ID: GenuineIntel\nCPU family: 6\nModel: 106\n";
@@ -122,8 +122,9 @@ class ExportCommandTest {
                 folder.resolve("three.txt"), "GPU0 GPU1 GPU2\nGPU0 X NV12 PHB\nGPU1 NV12 X PHB\nGPU2 PHB PHB X\n");
         assertThat(CommandRun.of("export --for nccl -m " + three).err())
                 .as("chains of the only ring carry more than the ring")
-                .contains("Expected gain of large allreduces over NCCL's own rings, predicted by the links and not"
-                        + " measured: 1.3 times");
+                .contains(
+                        "Expected gain of large allreduces by the file's trees over NCCL's own rings, predicted by the"
+                                + " links and not measured: 1.3 times");
     }
 
     @Test

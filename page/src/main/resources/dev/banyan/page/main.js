@@ -15,7 +15,7 @@ const packing = whole.ways[0];
 byId("summary").textContent =
   `${count(machine.devices, "GPU")}; an all_reduce reaches at most ` +
   (model.inSwitch ? `${gbs(model.inSwitch.bound)} (${model.inSwitch.counted}) or ` : "") +
-  `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""}; ${count(packing.trees.length, "packed tree")} ` +
+  `${gbs(whole.bound)}${whole.counted ? ` (${whole.counted})` : ""} of algbw; ${count(packing.trees.length, "packed tree")} ` +
   `${packing.trees.length === 1 ? "carries" : "carry"} ${gbs(packing.rate)}` +
   (model.inSwitch?.rate ? `, packing in the switch ${gbs(model.inSwitch.rate)}` : "");
 const reduces = model.inSwitch !== undefined;

@@ -131,7 +131,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         }
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {
             lines.add("# one-shot: out of place kernels load from the buffers of all others; in place they store to all"
-                    + " others, which the constants make faster for long calls");
+                    + " others, which takes less time for long calls, by the constants");
         }
         return lines;
     }

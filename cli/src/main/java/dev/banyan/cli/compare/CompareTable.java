@@ -83,15 +83,16 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         }
         lines.add("algbw, ratio: by the links alone; depth: most hops between a root and a device (one-shot: rounds);"
                 + " (rings): one that runs both ways counts as two, and banyan export repeats rings as channels");
-        lines.add("predicted: calls out of place" + predicted.buffers()
-                + " by the simulator, with some assumed constants (predict -v prints them)"
+        lines.add("predicted by the simulator: calls out of place" + predicted.buffers()
+                + ", with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
                         ? "; banyan predict has ranges where they are known, and names no fastest row where they"
                                 + " overlap. Below algbw, since kernels reach only a part of a link's speed, thread"
                                 + " blocks move only so much, and their parts of the data wait for each other"
                                 + " (docs/simulator.md)"
-                        : ", as CUDA graphs, whose ranges are not known; below algbw, since copies are taken to"
-                                + " reach only a part of the counted speeds, and chunks wait for each other"));
+                        : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a"
+                                + " part of the counted speeds in the model, though some were faster, and chunks wait"
+                                + " for each other"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"

@@ -97,7 +97,7 @@ import org.slf4j.LoggerFactory;
  * <p>Whose memory a buffer is gets asked once, when the graph of its address is made. An address that is freed and then
  * belongs to memory of another kind, of another device or with less access must not be used with the same communicator.
  *
- * <p><b>Runs.</b> Where all devices of a schedule reach each other's memory, one kernel on each device runs it as a
+ * <p><b>Runs.</b> Where kernels may store to all peers ({@link PeerRule#allowsStores}), one on each device runs it as a
  * {@linkplain dev.banyan.schedule.internal.program.DeviceProgram device program}: one launch on each device, whatever
  * the buffers are. Else, and if that is chosen, the first run of an executable with given buffers makes a CUDA graph
  * of all its copies and kernels, which is kept; a further run with the same buffers is one launch. Both give the same

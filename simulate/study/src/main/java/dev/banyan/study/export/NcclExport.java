@@ -197,7 +197,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         if (!NcclSearch.matters(channels.network())) {
             remarks.add(
                     takesChains
-                            ? expected(algbw / channels.algbw().doubleValue())
+                            ? expected(algbw / channels.algbw().doubleValue(), true)
                             : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
                                     + " since these "
                                     + (channels.network().takesFastLinksAlone()
@@ -222,18 +222,18 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .orElse(1);
         remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
         if (most <= CLOSE * Math.max(1, least)) {
-            remarks.add(expected(least));
+            remarks.add(expected(least, takesChains));
             return remarks;
         }
         double asCounted = searches.size() == 1
                 ? busbw / (searches.getFirst().channels() * searches.getFirst().channelGbs())
                 : least;
-        remarks.add(expected(least) + " if NCCL's own channels fill the links, "
+        remarks.add(expected(least, takesChains) + " if NCCL's own channels fill the links, "
                 + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
                         ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
                 + Numbers.format(
-                        "and up to %.1f times if one of them carries all, at %s of busbw (on the two AMD EPYC of"
+                        "and up to %.1f times if one channel carries all, at %s of busbw (on the two AMD EPYC of"
                                 + " NVIDIA/nccl#2127 one did, at 15)",
                         most, Numbers.gbs(busbw / most)));
         return remarks;
@@ -275,11 +275,11 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return ofCpu.isEmpty() ? SOCKETS : ofCpu;
     }
 
-    private static String expected(double gain) {
+    private static String expected(double gain, boolean byTrees) {
         return Numbers.format(
-                "Expected gain of large allreduces over NCCL's own rings, predicted by the links and not measured: %.1f"
-                        + " times",
-                Math.max(1, gain));
+                "Expected gain of large allreduces%s over NCCL's own rings, predicted by the links and not measured:"
+                        + " %.1f times",
+                byTrees ? " by the file's trees" : "", Math.max(1, gain));
     }
 
     /** Returns whether neighbours in a ring have no peer access. */

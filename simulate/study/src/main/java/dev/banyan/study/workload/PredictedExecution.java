@@ -68,7 +68,7 @@ public record PredictedExecution(Execution execution, List<AlgorithmConfig> exch
                 ? ""
                 : exchanging.stream()
                         .map(ChoiceText::name)
-                        .collect(Collectors.joining(", ", ", those of ", " in buffers of Communicator.allocateAll,"));
+                        .collect(Collectors.joining(", ", ", those of ", " in buffers of Communicator.allocateAll"));
     }
 
     /** Returns the remark where calls are predicted by chunks. */

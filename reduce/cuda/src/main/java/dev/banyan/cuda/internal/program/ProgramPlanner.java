@@ -156,7 +156,7 @@ public final class ProgramPlanner {
                     int to = lane.receiver(channel);
                     if (!peers.reaches(from, to) || !peers.reaches(to, from)) {
                         throw new NoProgramException(
-                                "the devices of ranks " + from + " and " + to + " do not reach each other's memory");
+                                "kernels of ranks " + from + " and " + to + " do not store to each other's memory");
                     }
                 }
             }
