@@ -287,7 +287,7 @@ function legend() {
 export function timeRows() {
   return curves.flatMap((curve) =>
     [...curve.byBytes].map(([each, point]) => [
-      timedName(curve.name),
+      timedName(curve.name, each),
       curve.name === BOUND ? "bound" : curve.measured ? "measured" : "predicted",
       each,
       digits(point.us, 6),

@@ -1,7 +1,7 @@
 // The machine, the GPUs that take part, and what an algorithm does to the links.
 
 import { byId, commandText, html, svg } from "./dom.js";
-import { count, fraction, gbs, percent, sentence } from "./format.js";
+import { count, fraction, gbs, percent, sentence, size } from "./format.js";
 import { colour, hue, onTheme } from "./theme.js";
 import {
   commandOf,
@@ -402,7 +402,9 @@ function panel() {
             "p",
             { class: "note", id: "in-switch" },
             "The last rows are with sums in the switch, which the picture and its loads leave out; their percentages are of " +
-              "the bound with such sums. The times of packing and star below are those in the switch. No GPU has run these " +
+              "the bound with such sums. The times of packing and star below are those in the switch, " +
+              `for calls of more than ${size(model.inSwitch.above)}. ` +
+              "No GPU has run these " +
               "kernels yet.",
           ),
         ]

@@ -1,6 +1,6 @@
 // The model of the page, and what is looked up in it. The page provides modelText, its JSON.
 
-import { digits, fraction } from "./format.js";
+import { digits, fraction, size } from "./format.js";
 
 export const model = JSON.parse(modelText);
 export const machine = model.machine;
@@ -128,9 +128,12 @@ export function shareOf(tree) {
   return tree.share.length <= 7 ? tree.share : `${digits(100 * fraction(tree.share), 3)}%`;
 }
 
-/** Name of an algorithm beside its times, which may be those of sums in the switch. */
-export function timedName(algorithm) {
-  return algorithm + (model.inSwitch?.rate && ["packing", "star"].includes(algorithm) ? " (in the switch)" : "");
+/** Name of an algorithm beside its times, which may be those of sums in the switch: of one size, or of all. */
+export function timedName(algorithm, bytes) {
+  if (!model.inSwitch?.rate || !["packing", "star"].includes(algorithm) || bytes <= model.inSwitch.above) {
+    return algorithm;
+  }
+  return `${algorithm} (in the switch${bytes === undefined ? ` above ${size(model.inSwitch.above)}` : ""})`;
 }
 
 /** busbw over algbw of an all_reduce between all devices. */

@@ -258,7 +258,7 @@ function show() {
   const bytes = playedSizes[Number(byId("play-size").value)];
   call = decode(model.playbacks.find((each) => each.algorithm === algorithm && each.bytes === bytes));
   byId("lanes-title").textContent =
-    `What each link carries, ${timedName(model.algorithms[algorithm])} of ${size(bytes)}: ` +
+    `What each link carries, ${timedName(model.algorithms[algorithm], bytes)} of ${size(bytes)}: ` +
     `${micros(call.us)}, ${digits(bytes / call.us / 1e3)} GB/s of algbw`;
   byId("play-note").textContent =
     (call.joined
@@ -283,7 +283,7 @@ function show() {
 
 /** Shows the player. */
 export function startPlayer() {
-  options(byId("play-algorithm"), model.algorithms.map(timedName), model.chosen);
+  options(byId("play-algorithm"), model.algorithms.map((algorithm) => timedName(algorithm)), model.chosen);
   options(byId("play-size"), playedSizes.map(size), playedSizes.length - 1);
   options(
     byId("play-speed"),

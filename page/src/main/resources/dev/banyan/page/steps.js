@@ -37,7 +37,7 @@ function bars(step) {
       ...step.ways.flatMap((way) => {
         const of = curves[way.curve];
         return [
-          html("span", {}, timedName(of.name)),
+          html("span", {}, timedName(of.name, Infinity)),
           html(
             "div",
             { class: "pair" },
@@ -134,7 +134,7 @@ export function stepRows() {
       step.workload,
       step.elements.length,
       bytesOf(step),
-      timedName(curves[way.curve].name),
+      timedName(curves[way.curve].name, Infinity),
       digits(way.togetherMs, 6),
       digits(way.oneByOneMs, 6),
       digits(boundMs(step), 6),

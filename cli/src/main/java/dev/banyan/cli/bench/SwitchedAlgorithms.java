@@ -1,5 +1,8 @@
 package dev.banyan.cli.bench;
 
+import dev.banyan.schedule.Schedule;
+import dev.banyan.schedule.internal.program.DirectExchange;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
@@ -35,11 +38,15 @@ final class SwitchedAlgorithms {
      * @param calls plans the calls, if a switch can take any
      */
     Optional<String> remark(AlgorithmConfig algorithm, Supplier<List<PlannedSchedule>> calls) {
-        if (!possible || calls.get().stream().map(PlannedSchedule::schedule).noneMatch(kernels::takesSwitch)) {
+        if (!possible || calls.get().stream().map(PlannedSchedule::schedule).noneMatch(this::takesSwitch)) {
             return Optional.empty();
         }
         found.add(algorithm);
         return algorithm.algorithm() == AlgorithmChoice.AUTO ? Optional.empty() : Optional.of("in the switch");
+    }
+
+    private boolean takesSwitch(Schedule schedule) {
+        return DirectExchange.isLongEnough(schedule, ProgramSizes.DEFAULT) && kernels.takesSwitch(schedule);
     }
 
     List<AlgorithmConfig> found() {

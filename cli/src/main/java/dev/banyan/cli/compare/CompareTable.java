@@ -3,12 +3,14 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.Comparison.Row;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.SwitchRate;
+import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.MarkdownText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.text.TextTable;
@@ -90,13 +92,14 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                                 + " overlap. Below algbw, since kernels reach only a part of a link's speed, thread"
                                 + " blocks move only so much, and their parts of the data wait for each other"
                                 + " (docs/simulator.md)"
-                        : ", as CUDA graphs, whose ranges are not known; below algbw, since copies reach only a"
-                                + " part of the counted speeds in the model, though some were faster, and chunks wait"
-                                + " for each other"));
+                        : ", as CUDA graphs, whose ranges are not known; below algbw, since in the model copies are"
+                                + " slower than the counted speeds, and chunks wait for each other"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"
-                    + " packing and star in banyan predict and on the page are those in the switch");
+                + " packing and star in banyan predict and on the page are those in the switch, for calls of more than"
+                + " "
+                    + new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label());
         }
         if (!comparison.relays().isEmpty()) {
             lines.add("predicted: nothing that goes through relays");

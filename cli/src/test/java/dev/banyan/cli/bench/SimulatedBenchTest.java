@@ -105,9 +105,10 @@ class SimulatedBenchTest {
                 .contains(
                         ofKernels
                                 + "\n"
-                                + "# the switch adds up in long calls of auto (rows \"in the switch\" of compare);"
-                                + " no",
-                        "# kernels exchange buffers directly in long calls of auto: their times are of buffers from")
+                                + "# the switch adds up in calls of more than 64 KiB by auto (rows \"in the switch\""
+                                + " of compare); no",
+                        "# kernels exchange buffers directly in calls of more than 64 KiB by auto: their times are of"
+                                + " buffers from")
                 .doesNotContain(any);
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
@@ -121,8 +122,9 @@ class SimulatedBenchTest {
                 .contains(any);
         assertThat(CommandRun.of("predict --machine dgx-h100 -b 4K -e 4M -f 1024 -a packing,ring,one-shot")
                         .out())
-                .contains(
-                        "\n# kernels exchange buffers directly in long calls of packing, one-shot out of place: their");
+                .contains("\n"
+                        + "# kernels exchange buffers directly in calls of more than 64 KiB by packing, one-shot"
+                        + " out of place: their");
         assertThat(CommandRun.of("predict --machine pcie-4 -b 1M -e 1M -a packing -v")
                         .out())
                 .as("constants of kernels have no part in it")
@@ -154,7 +156,7 @@ class SimulatedBenchTest {
     void theSwitchAddsForThreeAndMore(String devices, boolean adds) throws Exception {
         String arguments = "predict -b 256M -e 256M -a packing,ring -m dgx-h100 --devices " + devices;
         CommandRun run = CommandRun.of(arguments);
-        assertThat(run.out().contains("# the switch adds up in long calls of packing;"))
+        assertThat(run.out().contains("# the switch adds up in calls of more than 64 KiB by packing;"))
                 .isEqualTo(adds);
         assertThat(reproducibly(arguments).out()).doesNotContain("(in the switch)", "adds up");
         JsonNode rows = CommandRun.of(arguments + " --format json").rows();
@@ -275,8 +277,9 @@ class SimulatedBenchTest {
 
     @ParameterizedTest
     @CsvSource({
-        "allreduce, 'adds up in long calls of packing, star, auto (rows \"in the switch\" of compare)', packing",
-        "broadcast, 'copies in long calls of star, auto', star"
+        "allreduce, 'adds up in calls of more than 64 KiB by packing, star, auto (rows \"in the switch\" of compare)',"
+                + " packing",
+        "broadcast, 'copies in calls of more than 64 KiB by star, auto', star"
     })
     void workOfTheSwitchIsNamed(String collective, String work, String inSwitch) {
         String arguments =

@@ -50,6 +50,7 @@ public record PageModel(
      * @param why why no schedule can exceed it
      * @param rate GB/s of algbw that kernels carry by packing; null where they have no switch add
      * @param star the same of a star around the first GPU
+     * @param above greatest size in bytes of calls that do without
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record SwitchModel(
@@ -57,5 +58,6 @@ public record PageModel(
             String counted,
             String why,
             @Nullable Double rate,
-            @Nullable Double star) {}
+            @Nullable Double star,
+            long above) {}
 }

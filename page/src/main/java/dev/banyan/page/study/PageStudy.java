@@ -9,6 +9,7 @@ import dev.banyan.page.model.Playback;
 import dev.banyan.page.model.SetModel;
 import dev.banyan.page.model.SetsModel;
 import dev.banyan.page.model.StepModel;
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
@@ -207,7 +208,8 @@ public final class PageStudy {
                         limit.counted(),
                         limit.certificate().sentence(),
                         isByKernels ? gbs(SwitchRate.ofPacking(network, forwarding)) : null,
-                        isByKernels ? gbs(SwitchRate.ofStar(network, forwarding)) : null))
+                        isByKernels ? gbs(SwitchRate.ofStar(network, forwarding)) : null,
+                        ProgramSizes.DEFAULT.lowLatencyBytes()))
                 .orElse(null);
     }
 

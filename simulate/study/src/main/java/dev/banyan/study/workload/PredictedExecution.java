@@ -1,5 +1,6 @@
 package dev.banyan.study.workload;
 
+import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
@@ -7,6 +8,7 @@ import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.machine.OtherGpus;
+import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
@@ -68,7 +70,11 @@ public record PredictedExecution(Execution execution, List<AlgorithmConfig> exch
                 ? ""
                 : exchanging.stream()
                         .map(ChoiceText::name)
-                        .collect(Collectors.joining(", ", ", those of ", " in buffers of Communicator.allocateAll"));
+                        .collect(Collectors.joining(
+                                ", ",
+                                ", those of ",
+                                " above " + new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label()
+                                        + " in buffers of Communicator.allocateAll"));
     }
 
     /** Returns the remark where calls are predicted by chunks. */
