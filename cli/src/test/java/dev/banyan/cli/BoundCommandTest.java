@@ -229,7 +229,7 @@ class BoundCommandTest {
         assertThat(CommandRun.of("bound --nvlink-gbs 50 --pcie-gen 5 --pcie-lanes 16 --socket-gbs 60 --machine " + topo)
                         .out())
                 .contains("\n# assumed: " + PcieHierarchy.HIDDEN
-                        + "; this concerns PCIe and CPUs only (state"
+                        + "; no other speed is assumed (state"
                         + " what you know by the JSON of topo --write json)\n");
         assertThat(CommandRun.of("bound --pcie-gen 4 --machine dgx-2").err()).contains("the preset dgx-2 knows");
         assertThat(CommandRun.of("bound --pcie-gen 9 --machine " + topo).err()).contains("take 3 to 7");
@@ -277,20 +277,19 @@ class BoundCommandTest {
                     .as(command)
                     .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN
                             + "; peer access over PCIe (nvidia-smi topo -p2p r shows whether GPUs have it;"
-                            + " --peer-access no if they don't); this concerns PCIe and CPUs only (state what you know"
+                            + " --peer-access no if they don't); no other speed is assumed (state what you know"
                             + " by --pcie-lanes or the JSON of topo --write json)\n")
                     .doesNotContain("sockets;");
             assertThat(CommandRun.of(command + " --peer-access yes --machine " + topo)
                             .out())
                     .as(command)
-                    .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN
-                            + "; this concerns PCIe");
+                    .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN + "; no other speed");
             assertThat(CommandRun.of(command + " --devices 0,1 --machine " + topo)
                             .out())
                     .as(command)
                     .doesNotContain("peer access over PCIe")
                     .matches(out -> out.contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN
-                                    + "; this concerns PCIe")
+                                    + "; no other speed")
                             == command.equals("bound"));
         }
         assertThat(CommandRun.of("bound --machine " + topo).out())
@@ -317,7 +316,7 @@ class BoundCommandTest {
               OK   = Status Ok
             """);
         assertThat(CommandRun.of("bound --machine " + stated).out())
-                .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN + "; this concerns PCIe");
+                .contains("# assumed: 16 lanes of PCIe for each GPU; " + PcieHierarchy.HIDDEN + "; no other speed");
     }
 
     /** The PCIe of a GPU counts as one link, whichever of its parts the linear program prices. */
@@ -414,7 +413,7 @@ class BoundCommandTest {
             """);
         String options = " --pcie-gen 5 --pcie-lanes 16 --nvlink-gbs 25 --peer-access yes --machine " + file;
         assertThat(CommandRun.of("bound" + options).out())
-                .contains("# assumed: PCIe's speed between the NUMA nodes of a CPU; this concerns PCIe and CPUs only"
+                .contains("# assumed: PCIe's speed between the NUMA nodes of a CPU; no other speed is assumed"
                         + " (state what you know by the JSON of topo --write"
                         + " json)\n")
                 .contains("# all_reduce: limited by the links of GPU0, GPU1 to the others: 96 GB/s\n");

@@ -89,7 +89,7 @@ class PresetPagesBrowserTest {
         assertThat(browser.text("#bound")).startsWith("At the links' rates no schedule exceeds");
         assertThat(browser.text("#assumed"))
                 .startsWith("Assumed: PCIe gen3, 12 GB/s one way for 16 lanes")
-                .contains("this concerns PCIe and CPUs only (add the whole output of"
+                .contains("no other speed is assumed (add the whole output of"
                         + " lscpu to the file, or state what you know by --socket-gbs or --gpu or --pcie-gen or"
                         + " --pcie-lanes).");
         assertThat(model.algorithms().get(model.chosen())).isEqualTo("ring");

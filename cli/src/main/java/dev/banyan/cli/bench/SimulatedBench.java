@@ -154,6 +154,7 @@ final class SimulatedBench {
                     !others.algorithms().isEmpty());
             sweep = nccl == null ? others : asked;
         }
+        long smallest = sweep.counts().getFirst();
         long largest = sweep.largestCount();
         NcclTable table = NcclTable.PREDICTED;
         reporter.lines(table.header());
@@ -170,8 +171,8 @@ final class SimulatedBench {
                                 ? Optional.empty()
                                 : switched.remark(
                                         algorithm,
-                                        () -> List.of(
-                                                predictions.plan(asked.call().request(largest, false))));
+                                        () -> predictions.plan(asked.call().request(smallest, false)),
+                                        () -> predictions.plan(asked.call().request(largest, false)));
                 remark.ifPresent(words -> remarks.put(algorithm, words));
                 printed.title(ChoiceText.name(Sweep.title(algorithm), remark.orElse(null)));
                 for (long count : sweep.counts()) {

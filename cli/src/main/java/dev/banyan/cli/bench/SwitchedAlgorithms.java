@@ -9,6 +9,7 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
+import dev.banyan.study.text.ByteSize;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -43,6 +44,20 @@ final class SwitchedAlgorithms {
         }
         found.add(algorithm);
         return algorithm.algorithm() == AlgorithmChoice.AUTO ? Optional.empty() : Optional.of("in the switch");
+    }
+
+    /**
+     * The same for calls of several sizes, which a switch may take from some size on.
+     *
+     * @param smallest plans the smallest call
+     * @param largest plans the largest one
+     */
+    Optional<String> remark(
+            AlgorithmConfig algorithm, Supplier<PlannedSchedule> smallest, Supplier<PlannedSchedule> largest) {
+        return remark(algorithm, () -> List.of(largest.get()))
+                .map(words -> DirectExchange.isLongEnough(smallest.get().schedule(), ProgramSizes.DEFAULT)
+                        ? words
+                        : "switch > " + new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label());
     }
 
     private boolean takesSwitch(Schedule schedule) {

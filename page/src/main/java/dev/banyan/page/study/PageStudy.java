@@ -191,10 +191,10 @@ public final class PageStudy {
             return "Times of Banyan are predicted for CUDA graphs of copies and kernels, chunk by chunk, and have no"
                     + " range";
         }
-        return (ranged.contains(false)
-                        ? "Times of Banyan without a range are of graphs of copies and kernels, chunk by chunk. "
-                        : "")
-                + "Times of Banyan with a range are of one kernel on each GPU";
+        return ranged.contains(false)
+                ? "Times of Banyan without a range are of graphs of copies and kernels, chunk by chunk. Times of Banyan"
+                        + " with a range are of one kernel on each GPU"
+                : "Times of Banyan are of one kernel on each GPU";
     }
 
     private @Nullable SwitchModel inSwitch() {

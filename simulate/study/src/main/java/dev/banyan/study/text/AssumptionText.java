@@ -51,7 +51,7 @@ public final class AssumptionText {
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
                 + (assumed.stream().allMatch(phrase -> BESIDE_NVLINKS.stream().anyMatch(phrase::contains))
-                        ? "; this concerns PCIe and CPUs only"
+                        ? "; no other speed is assumed"
                         : "")
                 + (remedies.isEmpty() ? "" : " (" + cpu + "state what you know by " + remedies + ")"));
     }
