@@ -1,7 +1,6 @@
 package dev.banyan.cli.bench;
 
 import dev.banyan.cli.bench.report.Row;
-import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
@@ -9,7 +8,6 @@ import dev.banyan.simulate.RangedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.OtherGpus;
 import dev.banyan.study.machine.SwitchRate;
-import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.ChoiceText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.workload.PredictedExecution;
@@ -32,9 +30,6 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
     private static final String OF_NCCL = "nccl.";
     /** Begin the keys of constants of kernels. */
     private static final List<String> OF_KERNELS = List.of("program.", "exchange.");
-
-    /** The longest calls that go in lines. */
-    private static final String LINES = new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label();
 
     private static final String GRAPHS = "predicted for CUDA graphs of copies and kernels, chunk by chunk";
 
@@ -118,7 +113,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
         }
         if (!inSwitch.isEmpty()) {
             lines.add("# the switch " + (collective.reduces() ? "adds up" : "copies") + " in calls of more than "
-                    + LINES + " by "
+                    + PredictedExecution.LINES + " by "
                     + inSwitch.stream().map(ChoiceText::name).collect(Collectors.joining(", "))
                     + (collective == Collective.ALL_REDUCE && isCompared()
                             ? " (rows \"in the switch\" of compare)"
@@ -130,7 +125,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                     + " bits are not modelled)");
         }
         if (!exchanging.isEmpty()) {
-            lines.add("# kernels exchange buffers directly in calls of more than " + LINES + " by "
+            lines.add("# kernels exchange buffers directly in calls of more than " + PredictedExecution.LINES + " by "
                     + String.join(", ", exchanging)
                     + ": their times are of buffers from Communicator.allocateAll; other buffers (as DJL's gradients"
                     + " are), which kernels copy through memory of their own, take times that are not shown. All other"

@@ -9,7 +9,7 @@ import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.plan.PlannedSchedule;
 import dev.banyan.simulate.ProgramSimulator;
 import dev.banyan.simulate.RangedCosts;
-import dev.banyan.study.text.ByteSize;
+import dev.banyan.study.workload.PredictedExecution;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -57,7 +57,7 @@ final class SwitchedAlgorithms {
         return remark(algorithm, () -> List.of(largest.get()))
                 .map(words -> DirectExchange.isLongEnough(smallest.get().schedule(), ProgramSizes.DEFAULT)
                         ? words
-                        : "switch > " + new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label());
+                        : "switch > " + PredictedExecution.LINES);
     }
 
     private boolean takesSwitch(Schedule schedule) {

@@ -3,14 +3,12 @@ package dev.banyan.cli.compare;
 import dev.banyan.cli.output.Assumptions;
 import dev.banyan.cli.output.TableFormat;
 import dev.banyan.cli.output.TerminalText;
-import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.study.compare.Comparison;
 import dev.banyan.study.compare.Comparison.Row;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.SwitchRate;
-import dev.banyan.study.text.ByteSize;
 import dev.banyan.study.text.MarkdownText;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.study.text.TextTable;
@@ -97,9 +95,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"
-                + " packing and star in banyan predict and on the page are those in the switch, for calls of more than"
-                + " "
-                    + new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label());
+                    + " packing and star in banyan predict and on the page are those in the switch, above "
+                    + PredictedExecution.LINES);
         }
         if (!comparison.relays().isEmpty()) {
             lines.add("predicted: nothing that goes through relays");

@@ -29,6 +29,9 @@ import java.util.stream.IntStream;
  * @param remark says that GPUs would not run what is predicted, in one sentence; empty where they would
  */
 public record PredictedExecution(Execution execution, List<AlgorithmConfig> exchanging, Optional<String> remark) {
+    /** The size of the longest calls that go in lines: none of these is an exchange of buffers or takes a switch. */
+    public static final String LINES = new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label();
+
     private static final long BYTES = 1 << 20;
 
     /** Returns that of packed trees. */
@@ -71,10 +74,7 @@ public record PredictedExecution(Execution execution, List<AlgorithmConfig> exch
                 : exchanging.stream()
                         .map(ChoiceText::name)
                         .collect(Collectors.joining(
-                                ", ",
-                                ", those of ",
-                                " above " + new ByteSize(ProgramSizes.DEFAULT.lowLatencyBytes()).label()
-                                        + " in buffers of Communicator.allocateAll"));
+                                ", ", ", those of ", " above " + LINES + " in buffers of Communicator.allocateAll"));
     }
 
     /** Returns the remark where calls are predicted by chunks. */
