@@ -403,9 +403,7 @@ function panel() {
             { class: "note", id: "in-switch" },
             "The last rows are with sums in the switch, which the picture and its loads leave out; their percentages are of " +
               "the bound with such sums. The times of packing and star below are those in the switch, " +
-              `for calls of more than ${size(model.inSwitch.above)}. ` +
-              "No GPU has run these " +
-              "kernels yet.",
+              `for calls of more than ${size(model.inSwitch.above)}. No GPU has run these kernels yet.`,
           ),
         ]
       : []),

@@ -116,8 +116,8 @@ function show() {
       (model.exchanging.length
         ? `Times of ${model.exchanging.join(", ")} are of buffers from Communicator.allocateAll; gradients of DJL are in others. `
         : "") +
-      "auto chooses for each call alone. " +
-      (kinds.has(true) ? "Kernels of calls in flight run one after another." : "") +
+      "auto chooses for each call alone." +
+      (kinds.has(true) ? " Kernels of calls in flight run one after another." : "") +
       (kinds.has(false) ? " Graphs of calls in flight share the links." : "") +
       (ours.length < step.ways.length ? " NCCL's model knows no calls in flight." : "") +
       " Other models: ",

@@ -139,10 +139,10 @@ public final class SimulatedCosts implements CostModel {
     public boolean exchanges(PlannedSchedule planned) {
         return execution == Execution.PROGRAMS
                 && programSimulator(planned.links()).takesExchanges()
-                && program(planned.schedule(), planned.links()).isPresent()
                 && programSimulator(planned.links())
                         .exchangeUs(planned.schedule())
-                        .isPresent();
+                        .isPresent()
+                && program(planned.schedule(), planned.links()).isPresent();
     }
 
     /** Returns the time of a schedule that runs as a program, or as an exchange where that is what backends take. */

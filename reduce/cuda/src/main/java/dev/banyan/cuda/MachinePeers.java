@@ -2,7 +2,6 @@ package dev.banyan.cuda;
 
 import dev.banyan.cuda.internal.driver.CudaDevices;
 import dev.banyan.cuda.type.PeerRule;
-import dev.banyan.topology.Connection;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.NoPeerAccess;
 import dev.banyan.topology.Routes;
@@ -38,14 +37,10 @@ final class MachinePeers implements PeerRule {
         return allows(from, to)
                 && (storesPassCpus
                         || !areNamed(from, to)
-                        || !connection(from, to).passesCpu());
+                        || !routes.between(index[from], index[to]).passesCpu());
     }
 
     private boolean areNamed(int from, int to) {
         return index[from] != UNNAMED && index[to] != UNNAMED;
-    }
-
-    private Connection connection(int from, int to) {
-        return routes.between(index[from], index[to]);
     }
 }

@@ -176,12 +176,17 @@ class CudaBackendTest {
         nothingIsLeft();
     }
 
-    @Test
-    void pairsThatTheMachineKeepsApartGoThroughTheHost() {
+    /** Returns descriptions of the first emulated devices, with their bus ids. */
+    private static List<Device> devices(int count) {
         List<String> busIds = CudaDevices.busIds();
-        List<Device> devices = IntStream.range(0, 2)
+        return IntStream.range(0, count)
                 .mapToObj(i -> new Device("GPU" + i, busIds.get(i), -1, Map.of()))
                 .toList();
+    }
+
+    @Test
+    void pairsThatTheMachineKeepsApartGoThroughTheHost() {
+        List<Device> devices = devices(2);
         Link link = Link.duplex(0, 1, Link.Kind.NVLINK, 1, 25, 1.8);
         Machine machine =
                 NoPeerAccess.mark(new Machine("pair", devices, List.of(), List.of(link), List.of(), List.of()), 0, 1);
@@ -206,12 +211,9 @@ class CudaBackendTest {
             names = {"AUTO", "KERNEL"})
     void copiesThroughCpusAreGraphsUnlessKernelsAreAskedFor(ExecutorChoice executor) {
         Machine preset = Presets.find("pcie-4").orElseThrow();
-        List<String> busIds = CudaDevices.busIds();
-        List<Device> devices = IntStream.range(0, preset.size())
-                .mapToObj(i -> new Device("GPU" + i, busIds.get(i), -1, Map.of()))
-                .toList();
-        Machine machine =
-                new Machine("pcie", devices, preset.hubs(), preset.links(), List.of(), List.of()).subset(0, 2);
+        Machine machine = new Machine(
+                        "pcie", devices(preset.size()), preset.hubs(), preset.links(), List.of(), List.of())
+                .subset(0, 2);
         Config config = Config.builder()
                 .set(CudaBackendProvider.EXECUTOR, executor)
                 .set(Planner.ALGORITHM, SizeRules.always(AlgorithmChoice.RING))

@@ -16,7 +16,6 @@ import dev.banyan.topology.internal.peer.RefusedPairs;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -59,8 +58,9 @@ public record PredictedExecution(Execution execution, List<AlgorithmConfig> exch
                 .filter(planned ->
                         costs.program(planned.schedule(), planned.links()).isPresent())
                 .count();
-        List<AlgorithmConfig> exchanging = algorithms.stream()
-                .filter(algorithm -> costs.exchanges(Objects.requireNonNull(plans.get(algorithm))))
+        List<AlgorithmConfig> exchanging = plans.entrySet().stream()
+                .filter(plan -> costs.exchanges(plan.getValue()))
+                .map(Map.Entry::getKey)
                 .toList();
         return 2 * programs >= algorithms.size()
                 ? new PredictedExecution(Execution.PROGRAMS, exchanging, Optional.empty())
