@@ -166,7 +166,7 @@ final class SimulatedBench {
             for (AlgorithmConfig algorithm : sweep.algorithms()) {
                 Predictions predictions = algorithm.algorithm() == AlgorithmChoice.NCCL ? null : predictions(algorithm);
                 Optional<String> remark = predictions == null
-                        ? Objects.requireNonNull(nccl).part(asked.call().collective())
+                        ? Objects.requireNonNull(nccl).setUp()
                         : sums
                                 ? Optional.empty()
                                 : switched.remark(
@@ -197,11 +197,7 @@ final class SimulatedBench {
         if (nccl != null) {
             remark(nccl, asked.call().collective(), ranges(nccl, rows));
         }
-        reporter.lines(conclusions(
-                sweep,
-                rows,
-                remarks,
-                nccl == null ? List.of() : trees(nccl, asked.call().collective())));
+        reporter.lines(conclusions(sweep, rows, remarks));
         if (trace != null) {
             Predictions predictions = predictions(sweep.algorithms().getFirst());
             List<PlannedSchedule> last = List.of(predictions.plan(sweep.call().request(sweep.largestCount(), true)));
@@ -339,19 +335,10 @@ final class SimulatedBench {
         return Predictions.of(chosen.machine(), algorithm, costs.usual());
     }
 
-    /** Returns what NCCL's trees carry where they are probably faster than the rings of its rows. */
-    private static List<String> trees(SimulatedNccl nccl, Collective collective) {
-        return nccl.trees(collective).stream()
-                .map(chains -> "# nccl (trees), not predicted: by the links " + Numbers.gbs(chains.algbw()) + " algbw")
-                .toList();
-    }
-
     /**
      * @param remarks words beside the names of algorithms
-     * @param unpredicted lines on what has no row
      */
-    private List<String> conclusions(
-            Sweep sweep, List<Row> rows, Map<AlgorithmConfig, String> remarks, List<String> unpredicted) {
+    private List<String> conclusions(Sweep sweep, List<Row> rows, Map<AlgorithmConfig, String> remarks) {
         Summary summary = new Summary(rows, remarks);
         List<String> lines = summary.comparison("predicted time (us) out of place");
         lines.addAll(summary.choices());
@@ -371,7 +358,6 @@ final class SimulatedBench {
                 ? own
                 : Limit.reduced(network, collective, bound).stream().findFirst().orElse(own);
         lines.addAll(summary.shareOf(reached.algbwGBs(), reached.counted()));
-        lines.addAll(unpredicted);
         limits.remove(reached);
         limits.forEach(limit -> lines.add("# " + limit.sentence()));
         LinkRemarks.on(network, chosen.machine()).forEach(remark -> lines.add("# " + remark));
@@ -432,8 +418,7 @@ final class SimulatedBench {
             }
             if (nccl != null) {
                 AlgorithmConfig algorithm = AlgorithmConfig.of(AlgorithmChoice.NCCL);
-                nccl.part(Collective.ALL_REDUCE)
-                        .ifPresent(words -> remarks.put(ChoiceText.algorithm(algorithm), words));
+                nccl.setUp().ifPresent(words -> remarks.put(ChoiceText.algorithm(algorithm), words));
                 double timeMs = nccl.oneByOneUs(workload) / 1e3;
                 if (printed.isLast(WorkloadRow.of(workload, 1, algorithm, timeMs, null, null))) {
                     return;
@@ -443,9 +428,6 @@ final class SimulatedBench {
         }
         if (trace != null) {
             write(trace, predictions(algorithms.getFirst()).plan(workload), workload.keys(), "all calls in flight");
-        }
-        if (nccl != null) {
-            reporter.lines(trees(nccl, Collective.ALL_REDUCE));
         }
         reporter.lines(choices);
         reporter.lines(notes().ofGradients(kernels, exchanging.names(), switched.found()));

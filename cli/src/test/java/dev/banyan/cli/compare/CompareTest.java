@@ -92,7 +92,7 @@ class CompareTest {
 
     /** Chains of the exported file cross the sockets less often than its rings. */
     @Test
-    void theRowOfNcclSaysThatItIsOfRingsWhereTreesAreFaster(@TempDir Path folder) throws Exception {
+    void theRowOfNcclIsOfTheExportedFileWhoseTreesAreFaster(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("pairs.txt"), """
             GPU0 GPU1 GPU2 GPU3 NUMA Affinity
             GPU0 X NV4 SYS SYS 0
@@ -104,21 +104,17 @@ class CompareTest {
         String machine = " --pcie-gen 4 --pcie-lanes 16 --nvlink-gbs 14 --socket-gbs 24 --peer-access yes -m " + file;
         assertThat(CommandRun.of("compare" + machine).out())
                 .contains(
-                        "\n  nccl (exported rings)        16.000     0.667",
-                        "\n  nccl (trees)                 24.000     1.000             -",
-                        "\n# nccl (exported rings): a model of NCCL held to the rings of a file of banyan export",
-                        "the file's trees, which carry 24 GB/s of algbw by the links, while rings carry 16 GB/s");
+                        "\n  nccl (exported file)         24.000     1.000        ",
+                        "\n# nccl (exported file): a model of NCCL with a file of banyan export",
+                        "the file's trees, which carry 24 GB/s of algbw by the links, where rings carry 16 GB/s");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M" + machine).out())
-                .contains(
-                        "\n# algorithm: nccl (exported rings)\n",
-                        "\n# nccl (exported rings)   ",
-                        "\n# nccl (trees), not predicted: by the links 24 GB/s algbw\n");
+                .contains("\n# algorithm: nccl (exported file)\n", "\n# nccl (exported file)   ");
         assertThat(CommandRun.of("predict -a nccl --workload resnet-50" + machine)
                         .out())
-                .containsPattern("\n +nccl \\(exported rings\\)  ");
+                .containsPattern("\n +nccl \\(exported file\\)  ");
         assertThat(CommandRun.of("predict -a nccl -b 1M -e 1M --collective broadcast" + machine)
                         .out())
-                .contains("\n# algorithm: nccl\n");
+                .contains("\n# algorithm: nccl (exported file)\n", ", without its trees, ");
     }
 
     @Test

@@ -4,7 +4,6 @@ import dev.banyan.page.model.Curve;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profile;
 import dev.banyan.study.measured.SimulatedNccl;
-import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import java.util.Optional;
 
@@ -25,16 +24,9 @@ record NcclCurve(Optional<SimulatedNccl> model, String note) {
         return new NcclCurve(Optional.of(nccl), nccl.remark(Collective.ALL_REDUCE));
     }
 
-    /** Returns a sentence on the trees of NCCL, which have no curve, where they are probably faster than its rings. */
-    Optional<String> remarkOnTrees() {
-        return model.flatMap(nccl -> nccl.trees(Collective.ALL_REDUCE))
-                .map(trees -> "NCCL's trees, which carry " + Numbers.gbs(trees.algbw())
-                        + " of algbw by the links, have no curve");
-    }
-
     Optional<Curve> curve() {
         return model.map(nccl -> new Curve(
-                nccl.name(Collective.ALL_REDUCE),
+                nccl.name(),
                 false,
                 PageStudy.sizes().stream()
                         .map(bytes -> PredictedCurves.point(bytes, nccl.call(Collective.ALL_REDUCE, bytes)))

@@ -169,10 +169,7 @@ public final class PageStudy {
                 RingChannels.anyOrderIsAsGood(chosen.network()),
                 !NoPeerAccess.betweenAll(machine),
                 Profiles.described(machine, profile) + ". " + executors
-                        + Stream.of(OtherGpus.remark(machine), nccl.remarkOnTrees())
-                                .flatMap(Optional::stream)
-                                .map(remark -> ". " + remark)
-                                .collect(Collectors.joining()),
+                        + OtherGpus.remark(machine).map(remark -> ". " + remark).orElse(""),
                 executed.exchanging().stream().map(ChoiceText::name).toList(),
                 curves,
                 playbacks,

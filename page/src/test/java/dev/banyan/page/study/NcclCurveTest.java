@@ -26,12 +26,11 @@ class NcclCurveTest {
                 .endsWith(1L << 30);
         assertThat(curve.points()).extracting(Curve.Point::us).isSorted();
         assertThat(curve.points().getLast().choice()).isEqualTo("nccl/Simple");
-        assertThat(nccl.remarkOnTrees()).isEmpty();
     }
 
     /** A chain crosses a bridge between sockets once each way, a ring twice. */
     @Test
-    void treesThatAreFasterThanTheCurveAreNamed() {
+    void treesOfTheExportedFileCarryLargeCalls() {
         Machine machine = new MachineReader(
                         MatrixUnit.CLASSES, new StatedSpeeds(4, 16, 14, 24, "", StatedSpeeds.PeerAccess.YES))
                 .parse("pairs.txt", """
@@ -42,8 +41,10 @@ class NcclCurveTest {
                     GPU3 SYS SYS NV4 X 1
                     """);
         NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
-        assertThat(nccl.curve().orElseThrow().name()).isEqualTo("nccl (exported rings)");
-        assertThat(nccl.remarkOnTrees())
-                .hasValue("NCCL's trees, which carry 24 GB/s of algbw by the links, have no curve");
+        Curve curve = nccl.curve().orElseThrow();
+        assertThat(curve.name()).isEqualTo("nccl (exported file)");
+        assertThat(curve.points().getLast().choice()).isEqualTo("nccl/trees");
+        Curve.Point last = curve.points().getLast();
+        assertThat(last.bytes() / last.us() / 1e3).isBetween(16.0, 0.92 * 24);
     }
 }

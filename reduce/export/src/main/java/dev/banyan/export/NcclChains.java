@@ -21,7 +21,7 @@ import org.apache.commons.numbers.fraction.BigFraction;
  */
 public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
     /** The part of what their links carry that NCCL's tuner expects of trees ({@code src/graph/tuning.cc}, 2.30.7). */
-    private static final double EXPECTED = 0.92;
+    public static final double EXPECTED = 0.92;
 
     public NcclChains {
         orders = orders.stream().map(List::copyOf).toList();

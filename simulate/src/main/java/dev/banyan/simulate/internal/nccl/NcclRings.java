@@ -40,8 +40,11 @@ import java.util.stream.IntStream;
  * reduced in the switch ({@link Protocol#NVLS}): {@code baseUs}, and the time in which each device's link carries all
  * data and a block more each way, at {@code fraction} of its nominal bandwidth.
  *
- * <p>What it leaves out: NCCL's trees, its kernels for registered (symmetric) memory, CollNet, and what differs between
- * its versions. Immutable and safe for use from any thread.
+ * <p>An allreduce may also go up and down {@linkplain #withTrees trees} of a graph file. Inside a machine these are
+ * chains, so it takes as many hops as around a ring.
+ *
+ * <p>What it leaves out: NCCL's trees without a graph file, its kernels for registered (symmetric) memory, CollNet, and
+ * what differs between its versions. Immutable and safe for use from any thread.
  */
 public final class NcclRings {
     /** Kernels for so many bytes take as long to launch as the mean of those of few and of all channels. */
@@ -61,6 +64,11 @@ public final class NcclRings {
 
     /** Bandwidth to a switch that reduces, each way of a device, in GB/s; 0 where NCCL uses none. */
     private final double switchGbs;
+
+    /** The time of each byte of an allreduce over trees in us, if there are any, where links are as full as rings'. */
+    private final double treesUsPerByte;
+    /** The same of the links alone. */
+    private final double treesLinkUsPerByte;
 
     /**
      * The time of a call.
@@ -97,10 +105,24 @@ public final class NcclRings {
                         || RefusedPairs.any(machine)
                 ? 0
                 : leastToSwitch(machine);
+        treesUsPerByte = Double.POSITIVE_INFINITY;
+        treesLinkUsPerByte = Double.POSITIVE_INFINITY;
         if (Protocol.OF_RINGS.stream().noneMatch(this::isUsed)) {
             throw new IllegalArgumentException("profile " + profile.name() + " lets NCCL use no protocol; give "
                     + Protocol.SIMPLE.fraction().key() + " a value above 0");
         }
+    }
+
+    private NcclRings(NcclRings withoutTrees, List<List<Integer>> chains, double fraction) {
+        profile = withoutTrees.profile;
+        rings = withoutTrees.rings;
+        throughHost = withoutTrees.throughHost;
+        usPerByte.putAll(withoutTrees.usPerByte);
+        linkUsPerByte.putAll(withoutTrees.linkUsPerByte);
+        switchGbs = withoutTrees.switchGbs;
+        RingTraffic traffic = RingTraffic.ofChains(rings.network(), chains);
+        treesUsPerByte = traffic.usPerByte(profile) / fraction;
+        treesLinkUsPerByte = traffic.linkUsPerByte(profile);
     }
 
     /**
@@ -115,6 +137,16 @@ public final class NcclRings {
     public static NcclRings of(Machine machine, Profile profile, Transport transport) {
         Objects.requireNonNull(profile, "profile");
         return new NcclRings(machine, profile, Objects.requireNonNull(transport, "transport"));
+    }
+
+    /**
+     * Returns NCCL with trees of a graph file beside its rings, of which it takes the faster for each allreduce.
+     *
+     * @param chains ranks of each tree from its root on; each carries an equal share
+     * @param fraction what trees reach of the rate at which rings would fill the same links, above 0 and at most 1
+     */
+    public NcclRings withTrees(List<List<Integer>> chains, double fraction) {
+        return new NcclRings(this, chains, fraction);
     }
 
     /** Returns whether data of some hops go through the host's memory. */
@@ -186,11 +218,18 @@ public final class NcclRings {
         Protocol fastest = Protocol.SIMPLE;
         double least = Double.POSITIVE_INFINITY;
         for (Protocol protocol : Protocol.OF_RINGS) {
-            double us = isUsed(protocol) ? around(protocol, collective, bytes) : Double.POSITIVE_INFINITY;
+            double us = isUsed(protocol)
+                    ? overLinks(protocol, collective, bytes * Objects.requireNonNull(usPerByte.get(collective)))
+                    : Double.POSITIVE_INFINITY;
             if (us < least) {
                 least = us;
                 fastest = protocol;
             }
+        }
+        if (takesTrees(collective)) {
+            double us = overLinks(Protocol.TREES, collective, bytes * treesUsPerByte);
+            fastest = us < least ? Protocol.TREES : fastest;
+            least = Math.min(us, least);
         }
         if (addsInSwitch(collective)) {
             double dataUs = throughSwitchUs(bytes) / profile.get(Protocol.NVLS.fraction());
@@ -211,7 +250,14 @@ public final class NcclRings {
      */
     public double leastUs(Collective collective, long bytes) {
         double aroundRings = bytes * Objects.requireNonNull(linkUsPerByte.get(collective));
-        return addsInSwitch(collective) ? Math.min(aroundRings, throughSwitchUs(bytes)) : aroundRings;
+        double overLinks = takesTrees(collective) ? Math.min(aroundRings, bytes * treesLinkUsPerByte) : aroundRings;
+        return addsInSwitch(collective) ? Math.min(overLinks, throughSwitchUs(bytes)) : overLinks;
+    }
+
+    private boolean takesTrees(Collective collective) {
+        return collective == Collective.ALL_REDUCE
+                && isUsed(Protocol.TREES)
+                && treesUsPerByte < Double.POSITIVE_INFINITY;
     }
 
     /** Returns whether some calls may be sums in a switch. */
@@ -229,10 +275,13 @@ public final class NcclRings {
         return bytes * (1 + 1.0 / rings.network().ranks()) / switchGbs / 1e3;
     }
 
-    private double around(Protocol protocol, Collective collective, long bytes) {
+    /**
+     * @param fullUs the time of the data where links carry all that copies do
+     */
+    private double overLinks(Protocol protocol, Collective collective, double fullUs) {
         int n = rings.network().ranks();
         int hops = collective.hasRoot() ? 1 : (n - 1) * (collective == Collective.ALL_REDUCE ? 2 : 1);
-        double dataUs = bytes * Objects.requireNonNull(usPerByte.get(collective)) / profile.get(protocol.fraction());
+        double dataUs = fullUs / profile.get(protocol.fraction());
         return profile.get(protocol.baseUs())
                 + hops * profile.get(protocol.hopUs())
                 + filled(dataUs, hops * protocol.fillUs(profile));

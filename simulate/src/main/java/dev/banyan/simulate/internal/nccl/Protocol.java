@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * NCCL's ways to carry a call: a protocol by which its kernels signal along rings that data have arrived, which decides
- * a hop's latency and bandwidth, or a reduction in the switch.
+ * a hop's latency and bandwidth, or trees, or a reduction in the switch.
  */
 public enum Protocol {
     /** A flag beside every 4 bytes: least latency, and half of the links' bandwidth at most. */
@@ -18,6 +18,13 @@ public enum Protocol {
     /** A counter beside whole slices: all of the bandwidth, and the most latency. */
     SIMPLE(
             "Simple",
+            Constant.NCCL_SIMPLE_BASE_US,
+            Constant.NCCL_SIMPLE_HOP_US,
+            Constant.NCCL_SIMPLE_FRACTION,
+            Constant.NCCL_SIMPLE_FILL_US),
+    /** Trees of a graph file in place of its rings, which signal as {@link #SIMPLE} does. */
+    TREES(
+            "trees",
             Constant.NCCL_SIMPLE_BASE_US,
             Constant.NCCL_SIMPLE_HOP_US,
             Constant.NCCL_SIMPLE_FRACTION,
@@ -42,7 +49,7 @@ public enum Protocol {
         this.fillUs = fillUs;
     }
 
-    /** NCCL's name of it, as its variables {@code NCCL_PROTO} and {@code NCCL_ALGO} take it. */
+    /** Its name in reports. */
     public String label() {
         return label;
     }
@@ -52,7 +59,7 @@ public enum Protocol {
         return baseUs;
     }
 
-    /** The constant of what each hop of a ring takes beyond its data. */
+    /** The constant of what each hop of a ring or a tree takes beyond its data. */
     Constant hopUs() {
         return Objects.requireNonNull(hopUs, "a switch has no hops");
     }

@@ -14,9 +14,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The traffic of a collective over rings, each used both ways with half of its share: what crosses each link. All hops
- * of a ring send at once and all of the time, so the link that is busiest decides the rate, or the device that sends
- * and receives most through the host's memory.
+ * The traffic of a collective over rings, each used both ways with half of its share, or over chains: what crosses each
+ * link. All hops send at once and all of the time, so the link that is busiest decides the rate, or the device that
+ * sends and receives most through the host's memory.
  */
 final class RingTraffic {
     private final Network network;
@@ -52,6 +52,23 @@ final class RingTraffic {
             double share = ring.share().doubleValue() / 2;
             for (List<Integer> order : List.of(ring.order(), ring.order().reversed())) {
                 traffic.add(order, share, collective, root);
+            }
+        }
+        return traffic;
+    }
+
+    /**
+     * Returns the traffic of an allreduce up and down chains with equal shares; O(n) for each.
+     *
+     * @param chains ranks of each chain
+     */
+    static RingTraffic ofChains(Network network, List<List<Integer>> chains) {
+        RingTraffic traffic = new RingTraffic(network);
+        double share = 1.0 / chains.size();
+        for (List<Integer> chain : chains) {
+            for (int hop = 1; hop < chain.size(); hop++) {
+                traffic.add(chain.get(hop), chain.get(hop - 1), share);
+                traffic.add(chain.get(hop - 1), chain.get(hop), share);
             }
         }
         return traffic;

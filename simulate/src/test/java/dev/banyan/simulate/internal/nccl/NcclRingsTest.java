@@ -11,6 +11,7 @@ import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.Samples;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -58,6 +59,29 @@ class NcclRingsTest {
                 .isEqualTo(5 + 3 * 3 + 64e6 * 0.75 / 20e3, within(1.0));
         assertThat(rings.time(Collective.ALL_GATHER, 64_000_000, 1).us())
                 .isEqualTo(5 + 3 * 3 + 64e6 * 0.75 / 20e3, within(1.0));
+    }
+
+    /** Chains cut open at both links of 10 GB/s load these with half of the data each way: 20 GB/s of algbw. */
+    @Test
+    void treesOfAFileCarryAnAllReduceWhereTheyAreFaster() {
+        Machine machine = Samples.machine(
+                4,
+                0,
+                Samples.nvlink(0, 1, 30),
+                Samples.nvlink(1, 2, 10),
+                Samples.nvlink(2, 3, 30),
+                Samples.nvlink(3, 0, 10));
+        NcclRings rings = NcclRings.of(machine, PLAIN, Transport.PEER);
+        List<List<Integer>> chains = List.of(List.of(0, 1, 2, 3), List.of(2, 3, 0, 1));
+        NcclRings.Timing fast = rings.withTrees(chains, 0.9).time(Collective.ALL_REDUCE, 64_000_000, 1);
+        assertThat(fast.us()).isEqualTo(5 + 6 * 3 + 64e6 / 20e3 / 0.9, within(1.0));
+        assertThat(fast.protocol()).isEqualTo(Protocol.TREES);
+        NcclRings slow = rings.withTrees(chains, 0.6);
+        assertThat(slow.time(Collective.ALL_REDUCE, 64_000_000, 1))
+                .isEqualTo(rings.time(Collective.ALL_REDUCE, 64_000_000, 1));
+        assertThat(slow.leastUs(Collective.ALL_REDUCE, 64_000_000)).isEqualTo(64e6 / 20e3, within(1.0));
+        assertThat(slow.time(Collective.ALL_GATHER, 64_000_000, 1))
+                .isEqualTo(rings.time(Collective.ALL_GATHER, 64_000_000, 1));
     }
 
     /** Calls follow one another down the chain: one hop, not three. */

@@ -220,23 +220,21 @@ public record Comparison(
                 rate.name().equals(SwitchRate.PACKING) ? rate.sentence() : null);
     }
 
-    /** NCCL, rated by its links as all others, and predicted by its model; and its trees, if they are faster. */
+    /** NCCL, rated by its links as all others, and predicted by its model. */
     private static List<Row> nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
         try {
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
             double rate = nccl.linkRateGbs();
-            boolean goesAround = nccl.goesAroundRings();
             double least = rate * (1 - ROUNDING);
             Optional<Limit> higher = least <= bound.doubleValue()
                     ? Optional.empty()
                     : beyond.stream().filter(limit -> limit.algbwGBs() >= least).findFirst();
-            List<Row> rows = new ArrayList<>();
-            rows.add(new Row(
-                    nccl.name(Collective.ALL_REDUCE),
+            return List.of(new Row(
+                    nccl.name(),
                     rate,
                     rate / higher.map(Limit::algbwGBs).orElse(bound.doubleValue()),
                     PredictedRates.gbs(nccl),
-                    goesAround ? chosen.machine().size() - 1 : null,
+                    nccl.goesThroughSwitch() ? null : chosen.machine().size() - 1,
                     null,
                     null,
                     null,
@@ -244,20 +242,6 @@ public record Comparison(
                     nccl.remark(Collective.ALL_REDUCE)
                             + higher.map(limit -> ". Its ratio is to the bound (" + limit.counted() + ")")
                                     .orElse("")));
-            nccl.trees(Collective.ALL_REDUCE)
-                    .map(trees -> new Row(
-                            AlgorithmChoice.NCCL.label() + " (trees)",
-                            trees.algbw().doubleValue(),
-                            Row.ratio(trees.algbw(), bound),
-                            null,
-                            chosen.machine().size() - 1,
-                            trees.orders().size(),
-                            null,
-                            null,
-                            null,
-                            null))
-                    .ifPresent(rows::add);
-            return rows;
         } catch (IllegalArgumentException e) {
             return List.of(new Row(
                     AlgorithmChoice.NCCL.label(), null, null, null, null, null, null, e.getMessage(), null, null));

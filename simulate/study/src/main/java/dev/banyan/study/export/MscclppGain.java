@@ -38,15 +38,18 @@ public final class MscclppGain {
         }
         Machine machine = chosen.machine();
         String library = LinkNames.isOfAmd(machine) ? "RCCL" : "NCCL";
-        double rings;
+        SimulatedNccl nccl;
         try {
-            rings = new SimulatedNccl(machine, Profiles.of(machine)).linkRateGbs();
+            nccl = new SimulatedNccl(machine, Profiles.of(machine));
         } catch (IllegalArgumentException e) {
             return library + " is not compared: " + e.getMessage() + "; " + UNKNOWN;
         }
-        return library + "'s best rings carry " + Numbers.gbs(rings) + " by the links: "
+        double rings = nccl.linkRateGbs();
+        return library
+                + nccl.setUp().map(file -> " with an " + file + " carries ").orElse("'s best rings carry ")
+                + Numbers.gbs(rings) + " by the links: "
                 + (gbs > LEAST_GAIN * rings
-                        ? Numbers.format("a long call may gain up to %.1f times over them", gbs / rings)
+                        ? Numbers.format("a long call may gain up to %.1f times over that", gbs / rings)
                         : "expect no gain for long calls")
                 + "; " + UNKNOWN;
     }

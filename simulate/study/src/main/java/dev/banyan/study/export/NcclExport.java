@@ -260,7 +260,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         }
         return channels.getFirst() + " before NCCL 2.31, and " + channels.getLast() + " from 2.31 on, as it counts "
                 + Numbers.plain(counted.getFirst()) + " and " + Numbers.gbs(counted.getLast()) + between
-                + " and tries channels of 24, 20, 15, 12 GB/s and so on";
+                + " and tries channels of 24, 20, 15, 12 GB/s and so on, two rather than one of twice the speed";
     }
 
     /** Returns what versions of NCCL count between two sockets in GB/s, or the least and the greatest of all counts. */

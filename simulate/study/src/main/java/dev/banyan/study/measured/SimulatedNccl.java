@@ -22,6 +22,7 @@ import dev.banyan.study.workload.Workload;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
 import dev.banyan.topology.internal.text.LinkNames;
+import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -32,6 +33,9 @@ public final class SimulatedNccl {
 
     private final Machine machine;
     private final NcclRings rings;
+    /** Trees of the exported file that NCCL's tuner probably takes for large allreduces, if it does. */
+    private final Optional<NcclChains> trees;
+
     private final Profile profile;
     private final Transport transport;
     /** Says what makes published errors no errors of this model; empty if they are. */
@@ -59,7 +63,22 @@ public final class SimulatedNccl {
         this.profile = profile;
         this.whyNoRange = whyNoRange;
         transport = transport(machine);
-        rings = NcclRings.of(machine, ofRings, transport);
+        NcclRings alone = NcclRings.of(machine, ofRings, transport);
+        trees = takesFile(machine, alone) ? trees(machine, alone.rings()) : Optional.empty();
+        rings = trees.map(chains -> alone.withTrees(chains.orders(), NcclChains.EXPECTED))
+                .orElse(alone);
+    }
+
+    /** Returns whether it models NCCL with an exported file, since NCCL's own search may find other rings. */
+    private static boolean takesFile(Machine machine, NcclRings rings) {
+        return !LinkNames.isOfAmd(machine)
+                && !rings.goThroughHost()
+                && NcclSearch.matters(rings.rings().network());
+    }
+
+    private static Optional<NcclChains> trees(Machine machine, RingSet rings) {
+        RingChannels file = RingChannels.of(rings, NcclLimits.ANY.channels());
+        return Optional.of(NcclChains.of(machine, file)).filter(chains -> chains.areTakenBefore(file));
     }
 
     /** Returns the model of calls with such elements: without the switch where NCCL lets it not combine these. */
@@ -177,7 +196,11 @@ public final class SimulatedNccl {
 
     /** Returns the algbw in GB/s at which the links alone carry a large allreduce. */
     public double linkRateGbs() {
-        return goesAroundRings() ? rings.rings().rateGbs().doubleValue() : rings.switchRateGbs();
+        return switch (time(Collective.ALL_REDUCE, GIB).protocol()) {
+            case NVLS -> rings.switchRateGbs();
+            case TREES -> trees.orElseThrow().algbw().doubleValue();
+            case LL, LL128, SIMPLE -> rings.rings().rateGbs().doubleValue();
+        };
     }
 
     /**
@@ -196,23 +219,19 @@ public final class SimulatedNccl {
                 + (rings.goThroughHost() ? ", if both ways at once are as fast as one alone" : "");
     }
 
-    /** Returns whether a large allreduce goes around rings, rather than through switches that reduce. */
-    public boolean goesAroundRings() {
-        return goesAroundRings(Collective.ALL_REDUCE);
+    /** Returns whether switches that reduce carry a large allreduce. */
+    public boolean goesThroughSwitch() {
+        return time(Collective.ALL_REDUCE, GIB).protocol() == Protocol.NVLS;
     }
 
-    private boolean goesAroundRings(Collective collective) {
-        return time(collective, GIB).protocol() != Protocol.NVLS;
-    }
-
-    /** Returns that it models the rings of a file, where NCCL's trees are probably faster; nothing elsewhere. */
-    public Optional<String> part(Collective collective) {
-        return trees(collective).map(_ -> "exported rings");
+    /** Returns that it models NCCL with an exported file; nothing where NCCL needs none. */
+    public Optional<String> setUp() {
+        return takesFile(machine, rings) ? Optional.of("exported file") : Optional.empty();
     }
 
     /** Returns the name of its rows. */
-    public String name(Collective collective) {
-        return ChoiceText.name(AlgorithmChoice.NCCL.label(), part(collective).orElse(null));
+    public String name() {
+        return ChoiceText.name(AlgorithmChoice.NCCL.label(), setUp().orElse(null));
     }
 
     /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
@@ -223,7 +242,8 @@ public final class SimulatedNccl {
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
         boolean isRccl = LinkNames.isOfAmd(machine);
-        Optional<NcclChains> trees = trees(collective);
+        boolean takesFile = takesFile(machine, rings);
+        boolean takesTrees = trees.isPresent() && collective == Collective.ALL_REDUCE;
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
                 ? "here NCCL goes "
                         + (rings.goThroughHost()
@@ -232,49 +252,32 @@ public final class SimulatedNccl {
                         + ", as it did in none of the sweeps"
                 : whyNoRange;
         List<String> remarks = new ArrayList<>();
-        remarks.add(name(collective)
-                + (trees.isPresent()
-                        ? ": a model of NCCL held to the rings of a file of banyan export (NCCL_GRAPH_FILE,"
-                                + " NCCL_ALGO=Ring, NCCL_P2P_LEVEL=SYS)"
-                        : (mayFindOthers()
-                                        ? ": NCCL with the rings of a file of banyan export and NCCL_P2P_LEVEL=SYS,"
-                                                + " simulated"
-                                        : ": simulated rings and protocols of "
-                                                + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
-                                + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
-                                + ", without its trees")
+        remarks.add(name()
+                + (takesFile
+                        ? ": a model of NCCL with a file of banyan export and its two settings (NCCL_GRAPH_FILE,"
+                                + " NCCL_P2P_LEVEL=SYS)"
+                        : ": simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
+                + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
+                + (takesTrees ? "" : ", without its trees")
                 + ", profile " + profile.name() + ", a process for each GPU");
-        if (mayFindOthers()) {
-            remarks.add(
-                    "Without that file NCCL may be slower: its own search may find slower rings between NUMA nodes, and"
-                            + " without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
+        if (takesTrees) {
+            remarks.add("For large calls it takes the file's trees, which carry "
+                    + Numbers.gbs(trees.orElseThrow().algbw()) + " of algbw by the links, where rings carry "
+                    + Numbers.gbs(rings.rings().rateGbs())
+                    + Numbers.format(
+                            "; it assumes that trees reach %.0f%% of what rings would on the same links, as NCCL's"
+                                    + " tuner does, which nobody has measured here",
+                            100 * NcclChains.EXPECTED));
         }
-        trees.ifPresent(chains -> remarks.addAll(List.of(
-                "With that file, but without NCCL_ALGO=Ring, it is probably faster for large calls: it then takes the"
-                        + " file's trees, which carry " + Numbers.gbs(chains.algbw())
-                        + " of algbw by the links, while rings carry "
-                        + Numbers.gbs(rings.rings().rateGbs()),
-                "NCCL_ALGO=Tree without the file may be as fast as these trees, which the model does not predict")));
+        if (takesFile) {
+            remarks.add("Without the file NCCL may be slower: its own search may find slower rings between NUMA nodes"
+                + " (banyan export says what it probably finds), and without NCCL_P2P_LEVEL=SYS it may go through the"
+                + " host's memory");
+        }
         remarks.add(
                 noRange.isEmpty()
                         ? NcclErrors.sentence(profile, collective, machine.size())
                         : "No range is known, since " + noRange);
         return remarks;
-    }
-
-    /** Returns whether NCCL's own search may find other rings. */
-    private boolean mayFindOthers() {
-        return !LinkNames.isOfAmd(machine)
-                && !rings.goThroughHost()
-                && NcclSearch.matters(rings.rings().network());
-    }
-
-    /** Returns the trees of the exported file that NCCL's tuner probably takes for large calls, if it does. */
-    public Optional<NcclChains> trees(Collective collective) {
-        if (collective != Collective.ALL_REDUCE || !mayFindOthers()) {
-            return Optional.empty();
-        }
-        RingChannels file = RingChannels.of(rings.rings(), NcclLimits.ANY.channels());
-        return Optional.of(NcclChains.of(machine, file)).filter(chains -> chains.areTakenBefore(file));
     }
 }
