@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -150,11 +151,24 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
      * @param ofKernels whether kernels carry out some of the calls
      */
     List<String> constants(boolean ofKernels) {
+        return constants(key ->
+                !key.startsWith(OF_NCCL) && (ofKernels || OF_KERNELS.stream().noneMatch(key::startsWith)));
+    }
+
+    /** Returns the constants of NCCL's model alone under a heading; nothing unless they are wanted. */
+    List<String> constantsOfNccl() {
+        List<String> lines = constants(key -> key.startsWith(OF_NCCL));
+        if (!lines.isEmpty()) {
+            lines.addFirst("# constants of NCCL's model beside those of the links:");
+        }
+        return lines;
+    }
+
+    private List<String> constants(Predicate<String> shown) {
         List<String> lines = new ArrayList<>();
         if (verbose) {
             costs.usual().profile().constants().forEach((constant, value) -> {
-                if (!constant.key().startsWith(OF_NCCL)
-                        && (ofKernels || OF_KERNELS.stream().noneMatch(constant.key()::startsWith))) {
+                if (shown.test(constant.key())) {
                     lines.add("#   " + constant.key() + " " + Numbers.plain(value.value())
                             + (value.isRange()
                                     ? ", from " + Numbers.plain(value.low()) + " to " + Numbers.plain(value.high())

@@ -249,6 +249,7 @@ final class SimulatedBench {
                 .flatMap(List::stream)
                 .map(remark -> "# " + remark)
                 .toList());
+        reporter.lines(notes().constantsOfNccl());
         reporter.lines(List.of(OtherGpus.remark(chosen.machine()).isPresent() ? FILES_ALONE : JVM_ALONE));
     }
 

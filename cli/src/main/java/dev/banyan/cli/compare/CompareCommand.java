@@ -21,7 +21,7 @@ import dev.banyan.schedule.plan.TreeGenerator;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.compare.Comparison;
-import dev.banyan.study.compare.ImportedRings;
+import dev.banyan.study.compare.ImportedGraph;
 import dev.banyan.study.compare.ImportedSchedule;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.OtherGpus;
@@ -92,11 +92,11 @@ public final class CompareCommand extends Subcommand {
         notePlainSums();
         int[] forwarding = relays.required(chosen);
         List<ImportedSchedule> imported = new ArrayList<>();
-        List<ImportedRings> rings = new ArrayList<>();
+        List<ImportedGraph> graphs = new ArrayList<>();
         for (Path file : schedules) {
             String text = text(file);
             if (NcclGraphReader.recognizes(text)) {
-                rings.add(ImportedRings.of(file.toString(), NcclGraphReader.rings(file.toString(), text), chosen));
+                graphs.add(ImportedGraph.of(file.toString(), text, chosen));
             } else if (text.stripLeading().startsWith("{")) {
                 imported.add(imported(file, text, chosen));
             } else {
@@ -108,7 +108,7 @@ public final class CompareCommand extends Subcommand {
         Execution execution = CudaBackendProvider.execution(Config.load());
         List<AlgorithmConfig> algorithms = algorithms();
         try (Progress progress = Progress.start("compare", algorithms.size() + 1L, err())) {
-            report = Comparison.of(chosen, forwarding, algorithms, imported, rings, execution, progress::step);
+            report = Comparison.of(chosen, forwarding, algorithms, imported, graphs, execution, progress::step);
         }
         print(format, RunContext.of(chosen.machine()), report, () -> {
             remark(format == TableFormat.table ? chosen.remark() : null, report.warnings());

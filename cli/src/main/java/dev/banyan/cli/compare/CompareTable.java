@@ -87,25 +87,25 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                 + ", with some assumed constants (predict -v prints them)"
                 + (predicted.execution() == Execution.PROGRAMS
                         ? "; banyan predict has ranges where they are known, and names no fastest row where they"
-                                + " overlap. Below algbw, since kernels reach only a part of a link's speed, thread"
-                                + " blocks move only so much, and their parts of the data wait for each other"
-                                + " (docs/simulator.md)"
+                                + " overlap. Below algbw, since kernels reach only a part of a link's speed, a GPU's"
+                                + " thread blocks, which several trees share, move only so much, and parts of the data"
+                                + " wait for each other (docs/simulator.md)"
                         : ", as CUDA graphs, whose ranges are not known; below algbw, since in the model copies are"
                                 + " slower than the counted speeds, and chunks wait for each other"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
-            lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; times of"
-                    + " packing and star in banyan predict and on the page are those in the switch, above "
-                    + PredictedExecution.LINES);
+            lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; above "
+                    + PredictedExecution.LINES
+                    + " times of packing and star in banyan predict and on the page are those in the switch");
         }
         if (!comparison.relays().isEmpty()) {
             lines.add("predicted: nothing that goes through relays");
         }
         remark.ifPresent(lines::add);
         if (comparison.rows().stream().anyMatch(row -> row.name().endsWith("(exact)"))) {
-            lines.add("multi-tree (exact): the balanced trees with the greatest sum of link speeds (banyan predict -a"
-                    + " multi-tree/exact has times by size; auto takes such trees only with"
-                    + " MXNET_KVSTORE_TREE_BACKTRACK=1); other trees may have a higher rate");
+            lines.add("multi-tree (exact): the balanced trees whose links have the greatest sum of speeds, not those"
+                    + " with the highest rate (banyan predict -a multi-tree/exact has times by size; auto takes"
+                    + " such trees only with MXNET_KVSTORE_TREE_BACKTRACK=1)");
         }
         String overOthers = comparison.rows().stream()
                 .filter(row -> Comparison.OVER_OTHERS.equals(row.remark()))

@@ -129,7 +129,10 @@ class SimulatedBenchTest {
                         .out())
                 .as("constants of kernels have no part in it")
                 .contains("without a range, with these constants:", "#   copyEngines ")
-                .doesNotContain("#   program.", "#   exchange.");
+                .doesNotContain("#   program.", "#   exchange.", "#   nccl.");
+        assertThat(CommandRun.of("predict --machine pcie-4 -b 1M -e 1M -a nccl -v")
+                        .out())
+                .contains("\n# constants of NCCL's model beside those of the links:\n#   nccl.llBaseUs ");
     }
 
     @Test

@@ -3,6 +3,7 @@ package dev.banyan.export;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.Routes;
 import dev.banyan.trees.Tree;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.packing.LinkLoads;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,7 +43,7 @@ public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
             for (List<Integer> chain : opened(ring, routes)) {
                 List<List<Integer>> longer = new ArrayList<>(chains);
                 longer.add(chain);
-                BigFraction algbw = algbw(longer, channels);
+                BigFraction algbw = algbw(longer, channels.network());
                 if (algbw.compareTo(rate) > 0) {
                     best = longer;
                     rate = algbw;
@@ -53,8 +54,17 @@ public record NcclChains(List<List<Integer>> orders, BigFraction algbw) {
         return new NcclChains(chains, rate);
     }
 
-    private static BigFraction algbw(List<List<Integer>> chains, RingChannels channels) {
-        LinkLoads loads = new LinkLoads(channels.network());
+    /**
+     * Rates chains that are given, e.g. by a file.
+     *
+     * @param orders all ranks of each chain, the root first
+     */
+    public static NcclChains rated(Network network, List<List<Integer>> orders) {
+        return new NcclChains(orders, algbw(orders, network));
+    }
+
+    private static BigFraction algbw(List<List<Integer>> chains, Network network) {
+        LinkLoads loads = new LinkLoads(network);
         BigFraction share = BigFraction.of(1, chains.size());
         for (List<Integer> chain : chains) {
             int[] parents = new int[chain.size()];

@@ -9,7 +9,7 @@ import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
-/** Reads the rings of NCCL's graph files, written by hand or dumped by {@code NCCL_GRAPH_DUMP_FILE}. */
+/** Reads the rings and chains of NCCL's graph files, written by hand or dumped by {@code NCCL_GRAPH_DUMP_FILE}. */
 public final class NcclGraphReader {
     private static final int MOST_CHANNELS = 128;
     private static final int MOST_DEVICES = 1024;
@@ -35,17 +35,32 @@ public final class NcclGraphReader {
      * @throws InputException if it is no such file; the message says where
      */
     public static List<List<Integer>> rings(String source, String text) {
+        return read(source, text, 0);
+    }
+
+    /**
+     * Reads the chains of graph 1, which NCCL calls trees.
+     *
+     * @param source name of the file, for messages
+     * @return device numbers of each channel from its root on, as those of rings; empty if there is no such graph
+     * @throws InputException if the graph is incomplete; the message says where
+     */
+    public static List<List<Integer>> chains(String source, String text) {
+        return read(source, text, 1);
+    }
+
+    private static List<List<Integer>> read(String source, String text, int graph) {
         NcclGraphReader reader = new NcclGraphReader(source, text);
         try {
-            return reader.read();
+            return reader.read(graph);
         } catch (XMLStreamException e) {
             throw reader.wrong(
                     reader.text.place(e), "is not well-formed XML: " + XmlText.reason(e) + "; dump or write it again");
         }
     }
 
-    private List<List<Integer>> read() throws XMLStreamException {
-        List<List<Integer>> rings = new ArrayList<>();
+    private List<List<Integer>> read(int graph) throws XMLStreamException {
+        List<List<Integer>> orders = new ArrayList<>();
         XMLStreamReader xml = text.open();
         boolean wanted = false;
         boolean found = false;
@@ -56,21 +71,21 @@ public final class NcclGraphReader {
             }
             switch (xml.getLocalName()) {
                 case "graph" -> {
-                    wanted = number(xml, "id", 10) == 0;
+                    wanted = number(xml, "id", 10) == graph;
                     found |= wanted;
                     announced = wanted ? number(xml, "nchannels", 10) : announced;
                 }
                 case "channel" -> {
                     if (wanted) {
-                        rings.add(new ArrayList<>());
+                        orders.add(new ArrayList<>());
                     }
-                    if (rings.size() > MOST_CHANNELS) {
+                    if (orders.size() > MOST_CHANNELS) {
                         throw wrong(text.tag(xml), "has more than " + MOST_CHANNELS + " channels; no NCCL takes them");
                     }
                 }
                 case "gpu" -> {
-                    if (wanted && !rings.isEmpty()) {
-                        rings.getLast().add(number(xml, "dev", 16));
+                    if (wanted && !orders.isEmpty()) {
+                        orders.getLast().add(number(xml, "dev", 16));
                     }
                 }
                 default -> {
@@ -79,22 +94,25 @@ public final class NcclGraphReader {
             }
         }
         XmlText.Place end = text.end();
-        if (!found || announced != rings.size() || rings.isEmpty()) {
+        if (!found && graph > 0) {
+            return orders;
+        }
+        if (!found || announced != orders.size() || orders.isEmpty()) {
             throw wrong(
                     end,
-                    "has " + rings.size() + " channels in graph 0, and nchannels says " + announced
+                    "has " + orders.size() + " channels in graph " + graph + ", and nchannels says " + announced
                             + "; NCCL reads the missing ones as zeros, so make them equal");
         }
-        for (List<Integer> ring : rings) {
-            if (new HashSet<>(ring).size() < ring.size()
-                    || !new HashSet<>(ring).equals(new HashSet<>(rings.getFirst()))) {
+        for (List<Integer> order : orders) {
+            if (new HashSet<>(order).size() < order.size()
+                    || !new HashSet<>(order).equals(new HashSet<>(orders.getFirst()))) {
                 throw wrong(
                         end,
-                        "has the ring " + ring + " beside " + rings.getFirst()
+                        "has the channel " + order + " beside " + orders.getFirst() + " in graph " + graph
                                 + "; each channel has to name the same devices once");
             }
         }
-        return rings;
+        return orders;
     }
 
     private int number(XMLStreamReader xml, String key, int radix) {

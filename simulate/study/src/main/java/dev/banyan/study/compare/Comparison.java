@@ -131,7 +131,7 @@ public record Comparison(
      * @param algorithms algorithms that have schedules
      * @param relays devices of the whole machine that may forward
      * @param imported schedules of others for as many ranks
-     * @param rings rings of others over the same devices
+     * @param graphs graph files of NCCL for the same devices
      * @param execution what executes calls in predictions
      * @param onStep called once for each algorithm, and at the end
      */
@@ -140,7 +140,7 @@ public record Comparison(
             int[] relays,
             List<AlgorithmConfig> algorithms,
             List<ImportedSchedule> imported,
-            List<ImportedRings> rings,
+            List<ImportedGraph> graphs,
             Execution execution,
             Runnable onStep) {
         Network network = chosen.network(relays);
@@ -181,8 +181,8 @@ public record Comparison(
         for (ImportedSchedule schedule : imported) {
             rows.add(schedule.row(free(schedule.schedule().algorithm(), rows), chosen, network, bound));
         }
-        for (ImportedRings ring : rings) {
-            rows.add(ring.row(free("nccl file", rows), bound.gbs()));
+        for (int graph = 0; graph < graphs.size(); graph++) {
+            rows.addAll(graphs.get(graph).rows("nccl file" + (graph == 0 ? "" : " " + (graph + 1)), bound.gbs()));
         }
         return new Comparison(
                 chosen.machine().name(),

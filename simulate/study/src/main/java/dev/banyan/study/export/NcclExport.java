@@ -18,7 +18,6 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.apache.commons.numbers.fraction.BigFraction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,14 +90,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                             + " busbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
                             + " NCCL_ALGO=Tree without the file first, which may be as fast");
         }
-        BigFraction algbw = takesChains ? chains.algbw() : channels.algbw();
+        double algbw = takesChains
+                ? NcclChains.EXPECTED * chains.algbw().doubleValue()
+                : channels.algbw().doubleValue();
         String useless = uselessnessOfGraph();
         remarks.addAll(
                 useless != null
                         ? List.of("No gain of this file is to be expected: " + useless)
-                        : isThroughHost
-                                ? List.of(throughHost(takesChains))
-                                : gain(takesChains, algbw.doubleValue(), assumed));
+                        : isThroughHost ? List.of(throughHost(takesChains)) : gain(takesChains, algbw, assumed));
         if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
             use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -277,9 +276,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     private static String expected(double gain, boolean byTrees) {
         return Numbers.format(
-                "Expected gain of large allreduces%s over NCCL's own rings, predicted by the links and not measured:"
+                "Expected gain of large allreduces%s over NCCL's own rings, predicted by the links%s and not measured:"
                         + " %.1f times",
-                byTrees ? " by the file's trees" : "", Math.max(1, gain));
+                byTrees ? " by the file's trees" : "",
+                byTrees
+                        ? Numbers.format(
+                                " less %.0f%% for trees, as NCCL's tuner counts,", 100 * (1 - NcclChains.EXPECTED))
+                        : "",
+                Math.max(1, gain));
     }
 
     /** Returns whether neighbours in a ring have no peer access. */

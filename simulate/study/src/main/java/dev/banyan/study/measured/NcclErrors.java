@@ -247,7 +247,9 @@ public record NcclErrors(
                 + gpus.stream().map(String::valueOf).collect(Collectors.joining(", ", " on ", " GPUs"))
                 + stated() + " is "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
-                + small.sentence(small.rows() == 0 ? " below" : " to 64 KiB") + "; "
+                + small.sentence(
+                        small.rows() == 0 ? " below, where too few rows are of a process for each GPU" : " to 64 KiB")
+                + "; "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " of these rows gave its constants";
     }

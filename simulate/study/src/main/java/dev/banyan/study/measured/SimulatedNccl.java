@@ -35,6 +35,8 @@ public final class SimulatedNccl {
     private final NcclRings rings;
     /** Trees of the exported file that NCCL's tuner probably takes for large allreduces, if it does. */
     private final Optional<NcclChains> trees;
+    /** True if NCCL's own search may find slower rings than those of the exported file. */
+    private final boolean mayFindOthers;
 
     private final Profile profile;
     private final Transport transport;
@@ -64,16 +66,13 @@ public final class SimulatedNccl {
         this.whyNoRange = whyNoRange;
         transport = transport(machine);
         NcclRings alone = NcclRings.of(machine, ofRings, transport);
-        trees = takesFile(machine, alone) ? trees(machine, alone.rings()) : Optional.empty();
+        boolean goesPeerToPeer = !LinkNames.isOfAmd(machine) && !alone.goThroughHost();
+        trees = goesPeerToPeer && !alone.rings().network().takesFastLinksAlone()
+                ? trees(machine, alone.rings())
+                : Optional.empty();
+        mayFindOthers = goesPeerToPeer && NcclSearch.matters(alone.rings().network());
         rings = trees.map(chains -> alone.withTrees(chains.orders(), NcclChains.EXPECTED))
                 .orElse(alone);
-    }
-
-    /** Returns whether it models NCCL with an exported file, since NCCL's own search may find other rings. */
-    private static boolean takesFile(Machine machine, NcclRings rings) {
-        return !LinkNames.isOfAmd(machine)
-                && !rings.goThroughHost()
-                && NcclSearch.matters(rings.rings().network());
     }
 
     private static Optional<NcclChains> trees(Machine machine, RingSet rings) {
@@ -226,7 +225,7 @@ public final class SimulatedNccl {
 
     /** Returns that it models NCCL with an exported file; nothing where NCCL needs none. */
     public Optional<String> setUp() {
-        return takesFile(machine, rings) ? Optional.of("exported file") : Optional.empty();
+        return mayFindOthers || trees.isPresent() ? Optional.of("exported file") : Optional.empty();
     }
 
     /** Returns the name of its rows. */
@@ -242,7 +241,7 @@ public final class SimulatedNccl {
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
         boolean isRccl = LinkNames.isOfAmd(machine);
-        boolean takesFile = takesFile(machine, rings);
+        boolean takesFile = setUp().isPresent();
         boolean takesTrees = trees.isPresent() && collective == Collective.ALL_REDUCE;
         String noRange = whyNoRange.isEmpty() && !hasRingsOfItsClass()
                 ? "here NCCL goes "
@@ -265,14 +264,18 @@ public final class SimulatedNccl {
                     + Numbers.gbs(trees.orElseThrow().algbw()) + " of algbw by the links, where rings carry "
                     + Numbers.gbs(rings.rings().rateGbs())
                     + Numbers.format(
-                            "; it assumes that trees reach %.0f%% of what rings would on the same links, as NCCL's"
-                                    + " tuner does, which nobody has measured here",
-                            100 * NcclChains.EXPECTED));
+                            "; of the trees' rate it takes %.0f%% off, as NCCL's tuner does; nobody has measured that"
+                                    + " here",
+                            100 * (1 - NcclChains.EXPECTED)));
         }
         if (takesFile) {
-            remarks.add("Without the file NCCL may be slower: its own search may find slower rings between NUMA nodes"
-                + " (banyan export says what it probably finds), and without NCCL_P2P_LEVEL=SYS it may go through the"
-                + " host's memory");
+            remarks.add("Without the file NCCL "
+                    + (mayFindOthers
+                            ? "may be slower" + (takesTrees ? ", or as fast with NCCL_ALGO=Tree" : "")
+                                    + ": its own search may find slower rings between NUMA nodes (banyan export says"
+                                    + " what it probably finds)"
+                            : "takes rings" + (takesTrees ? ", or trees with NCCL_ALGO=Tree" : ""))
+                    + ", and without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
         }
         remarks.add(
                 noRange.isEmpty()
