@@ -127,8 +127,7 @@ class ExportCommandTest {
                         "Expected gain of large allreduces by the file's trees over NCCL's own rings, predicted by the"
                                 + " links less 8% for trees, as NCCL's tuner counts, and not measured: 1.2 times");
         assertThat(CommandRun.of("compare -m " + three).out())
-                .contains(
-                        "\n  nccl (exported file) ", "Without the file NCCL takes rings, or trees with NCCL_ALGO=Tree");
+                .contains("\n  nccl (exported file) ", "Without the file NCCL takes rings, or trees by NCCL_ALGO=Tree");
     }
 
     @Test

@@ -32,7 +32,7 @@ byId("about").replaceChildren(
     {},
     `Made by Banyan ${model.version}. GB/s are 1e9 bytes/s; algbw is bytes over time, busbw is algbw times 2(n-1)/n, ` +
       "as nccl-tests define them. Rates of algorithms are those at which the busiest link is full, without latencies. " +
-      "Switches forward in them and neither copy nor reduce" +
+      "For them, switches of NVLink and PCIe only forward data, and neither copy nor reduce" +
       (model.inSwitch?.rate ? ", but for packing and star in the switch." : "."),
   ),
   html(

@@ -1,5 +1,6 @@
 package dev.banyan.simulate;
 
+import dev.banyan.schedule.Location;
 import dev.banyan.schedule.internal.program.DirectExchange;
 import dev.banyan.schedule.internal.program.ProgramSizes;
 import dev.banyan.simulate.internal.rate.Clock;
@@ -7,9 +8,12 @@ import dev.banyan.topology.Hub;
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Predicts how long {@linkplain DirectExchange exchanges} take, where all pairs have peer access over NVLink and the
@@ -26,6 +30,8 @@ import java.util.stream.IntStream;
  *       exchange.multicastFraction}, each share crosses the link of each device once to be combined, and once to be
  *       copied, at that fraction of the rate of copies. Sums are taken to be of 16-bit or 32-bit floats, or of 32-bit
  *       integers, where elements are as long.
+ *   <li>Blocks copy {@linkplain CallBuffers#ANY other buffers} to a staging buffer and results back, slice by slice,
+ *       with two barriers for each slice. The blocks are taken to work in step, so that no copy overlaps a transfer.
  *   <li>The call ends {@code program.endUs} later.
  * </ul>
  */
@@ -111,8 +117,57 @@ final class ExchangeModel {
      *
      * @param multicast whether the switch takes part
      */
-    double us(DirectExchange exchange, boolean multicast) {
-        return dataAtUs() + dataUs(exchange, multicast) + barrierUs() + profile.get(Constant.PROGRAM_END_US);
+    double us(DirectExchange exchange, boolean multicast, CallBuffers buffers) {
+        double stagingUs = buffers == CallBuffers.ANY ? stagingUs(exchange) : 0;
+        return dataAtUs()
+                + dataUs(exchange, multicast)
+                + stagingUs
+                + barrierUs()
+                + profile.get(Constant.PROGRAM_END_US);
+    }
+
+    /** Returns the time of copies to and from a staging buffer, and of the barriers of all slices but the first. */
+    private double stagingUs(DirectExchange exchange) {
+        Map<Location, Long> inputs = new HashMap<>();
+        Map<Location, Long> outputs = new HashMap<>();
+        long longest = 0;
+        for (DirectExchange.Share share : exchange.shares()) {
+            share.sources().forEach(source -> inputs.merge(source, share.bytes(), Math::max));
+            share.targets().forEach(target -> outputs.merge(target, share.bytes(), Math::max));
+            longest = Math.max(longest, share.bytes());
+        }
+        double[] copied = new double[wiring.ranks];
+        Stream.of(inputs, outputs)
+                .forEach(places -> places.forEach((place, bytes) -> copied[place.rank()] += 2 * bytes));
+        double most = Arrays.stream(copied).max().orElse(0);
+        long blocks = blocks(longest);
+        long slice = Math.min(
+                ProgramSizes.DEFAULT.stageOfABlock() / (ranges(inputs) + ranges(outputs)),
+                Math.ceilDiv(longest, blocks));
+        long rounds = Math.ceilDiv(longest, slice * blocks);
+        double memoryUs = IntStream.range(0, wiring.ranks)
+                        .mapToDouble(rank -> copied[rank] / wiring.capacity[wiring.network.arcs() + rank])
+                        .max()
+                        .orElse(0)
+                / Clock.TICKS_PER_US;
+        return Math.max(memoryUs, blocksUs(most, blocks)) + 2 * (rounds - 1) * barrierUs();
+    }
+
+    /** Returns how many places of any rank differ in their space or offset: each has a part in a staging buffer. */
+    private static int ranges(Map<Location, Long> places) {
+        return (int) places.keySet().stream()
+                .map(place -> new Location(0, place.space(), place.offset()))
+                .distinct()
+                .count();
+    }
+
+    /** Returns how many blocks carry out shares of which the longest has so many bytes. */
+    private static long blocks(double bytes) {
+        return (long) Math.clamp(Math.ceil(bytes / BYTES_OF_A_BLOCK), 1, ProgramSizes.DEFAULT.blocks());
+    }
+
+    private double blocksUs(double moved, long blocks) {
+        return moved / (blocks * profile.get(Constant.PROGRAM_BLOCK_GBS) * 1e3);
     }
 
     /** Returns when the first data moves. */
@@ -207,10 +262,9 @@ final class ExchangeModel {
             double fraction = resource < wiring.network.arcs() ? profile.get(links) : 1;
             ticks = Math.max(ticks, load[resource] / (wiring.capacity[resource] * fraction));
         }
-        long blocks = (long) Math.clamp(
-                Math.ceil(Arrays.stream(share).max().orElse(0) / BYTES_OF_A_BLOCK), 1, ProgramSizes.DEFAULT.blocks());
-        double blocksUs =
-                Arrays.stream(moved).max().orElse(0) / (blocks * profile.get(Constant.PROGRAM_BLOCK_GBS) * 1e3);
+        double blocksUs = blocksUs(
+                Arrays.stream(moved).max().orElse(0),
+                blocks(Arrays.stream(share).max().orElse(0)));
         return Math.max(ticks / Clock.TICKS_PER_US, blocksUs);
     }
 

@@ -173,8 +173,9 @@ public final class ProgramSimulator {
      * Returns the time of a schedule as an exchange, in us; nothing if it does not run as one.
      *
      * @param schedule one that {@linkplain #canRun can run}
+     * @param buffers those of the call
      */
-    public OptionalDouble exchangeUs(Schedule schedule) {
+    public OptionalDouble exchangeUs(Schedule schedule, CallBuffers buffers) {
         if (!exchanges.applies()) {
             return OptionalDouble.empty();
         }
@@ -182,7 +183,7 @@ public final class ProgramSimulator {
             return OptionalDouble.empty();
         }
         return DirectExchange.of(schedule).stream()
-                .mapToDouble(exchange -> exchanges.us(exchange, exchanges.multicasts(exchange)))
+                .mapToDouble(exchange -> exchanges.us(exchange, exchanges.multicasts(exchange), buffers))
                 .findAny();
     }
 
@@ -191,11 +192,12 @@ public final class ProgramSimulator {
      * arithmetic is taken to be as fast as copies. Nothing if it does not run as one.
      *
      * @param schedule one that {@linkplain #canRun can run}
+     * @param buffers those of the call
      */
-    public OptionalDouble sumUs(Schedule schedule) {
+    public OptionalDouble sumUs(Schedule schedule, CallBuffers buffers) {
         return exchanges.applies()
                 ? DirectExchange.of(schedule).stream()
-                        .mapToDouble(exchange -> exchanges.us(exchange, false))
+                        .mapToDouble(exchange -> exchanges.us(exchange, false, buffers))
                         .findAny()
                 : OptionalDouble.empty();
     }

@@ -25,16 +25,28 @@ public final class RangedCosts {
     private final SimulatedCosts slowest;
 
     /**
-     * Creates the three simulators.
+     * Creates the three simulators of calls on {@linkplain CallBuffers#ALLOCATED allocated} buffers.
      *
      * @param machine of at least two devices
      * @param profile the constants
      * @param execution what executes calls
      */
     public RangedCosts(Machine machine, Profile profile, Execution execution) {
-        usual = new SimulatedCosts(machine, profile, execution);
-        fastest = new SimulatedCosts(machine, profile.fastest(), execution);
-        slowest = new SimulatedCosts(machine, profile.slowest(), execution);
+        this(machine, profile, execution, CallBuffers.ALLOCATED);
+    }
+
+    /**
+     * Creates the three simulators.
+     *
+     * @param machine of at least two devices
+     * @param profile the constants
+     * @param execution what executes calls
+     * @param buffers those of the calls
+     */
+    public RangedCosts(Machine machine, Profile profile, Execution execution, CallBuffers buffers) {
+        usual = new SimulatedCosts(machine, profile, execution, buffers);
+        fastest = new SimulatedCosts(machine, profile.fastest(), execution, buffers);
+        slowest = new SimulatedCosts(machine, profile.slowest(), execution, buffers);
     }
 
     /** Returns the simulator by the constants themselves. */

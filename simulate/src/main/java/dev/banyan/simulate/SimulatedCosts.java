@@ -35,6 +35,7 @@ public final class SimulatedCosts implements CostModel {
     private final Profile profile;
     private final Machine machine;
     private final Execution execution;
+    private final CallBuffers buffers;
     private final RecentlyUsed<List<LogicalLink>, Simulator> simulators = new RecentlyUsed<>(MOST_SIMULATORS);
     private final RecentlyUsed<List<LogicalLink>, ProgramSimulator> programSimulators =
             new RecentlyUsed<>(MOST_SIMULATORS);
@@ -50,15 +51,28 @@ public final class SimulatedCosts implements CostModel {
     }
 
     /**
-     * Creates a model.
+     * Creates a model of calls on {@linkplain CallBuffers#ALLOCATED allocated} buffers.
      *
      * @param machine of at least two devices
      * @param profile the constants
      * @param execution what executes schedules
      */
     public SimulatedCosts(Machine machine, Profile profile, Execution execution) {
+        this(machine, profile, execution, CallBuffers.ALLOCATED);
+    }
+
+    /**
+     * Creates a model.
+     *
+     * @param machine of at least two devices
+     * @param profile the constants
+     * @param execution what executes schedules
+     * @param buffers those of the calls
+     */
+    public SimulatedCosts(Machine machine, Profile profile, Execution execution, CallBuffers buffers) {
         this.machine = machine;
         this.execution = Objects.requireNonNull(execution, "execution");
+        this.buffers = Objects.requireNonNull(buffers, "buffers");
         network = Network.ofAllLinks(machine, IntStream.range(0, machine.size()).toArray());
         this.profile = Objects.requireNonNull(profile, "profile");
     }
@@ -135,12 +149,12 @@ public final class SimulatedCosts implements CostModel {
                 .orElseGet(() -> simulator(links).run(schedule).endUs());
     }
 
-    /** Returns whether kernels exchange buffers directly in a call, which the communicator must have allocated. */
+    /** Returns whether kernels exchange buffers in a call: directly those that the communicator has allocated. */
     public boolean exchanges(PlannedSchedule planned) {
         return execution == Execution.PROGRAMS
                 && programSimulator(planned.links()).takesExchanges()
                 && programSimulator(planned.links())
-                        .exchangeUs(planned.schedule())
+                        .exchangeUs(planned.schedule(), buffers)
                         .isPresent()
                 && program(planned.schedule(), planned.links()).isPresent();
     }
@@ -148,7 +162,7 @@ public final class SimulatedCosts implements CostModel {
     /** Returns the time of a schedule that runs as a program, or as an exchange where that is what backends take. */
     double kernelsUs(Schedule schedule, ProgramLayout layout, List<LogicalLink> links) {
         ProgramSimulator simulator = programSimulator(links);
-        return simulator.exchangeUs(schedule).orElseGet(() -> simulator.predictedUs(layout));
+        return simulator.exchangeUs(schedule, buffers).orElseGet(() -> simulator.predictedUs(layout));
     }
 
     /**
@@ -158,7 +172,7 @@ public final class SimulatedCosts implements CostModel {
      */
     public OptionalDouble sumUs(PlannedSchedule planned) {
         return program(planned.schedule(), planned.links()).isPresent()
-                ? programSimulator(planned.links()).sumUs(planned.schedule())
+                ? programSimulator(planned.links()).sumUs(planned.schedule(), buffers)
                 : OptionalDouble.empty();
     }
 

@@ -48,10 +48,32 @@ class ExchangeModelTest {
                 .with(Constant.PROGRAM_SLICE_US, 0.25, "test")
                 .with(Constant.PROGRAM_END_US, 1.5, "test");
         double us = simulator(machine, profile)
-                .exchangeUs(allReduce(machine, 1 << 24))
+                .exchangeUs(allReduce(machine, 1 << 24), CallBuffers.ALLOCATED)
                 .orElseThrow();
         double linksUs = 1.75 * (1 << 24) / (450e3 * 0.5);
         assertThat(us).isCloseTo(3 + 7 + 2 * 2.25 + 2 + linksUs + 1.5, within(1e-6));
+    }
+
+    /**
+     * 16 MiB are copied in and out, loads and stores counted, by 48 blocks. Slices of 32 KiB are places of 8 inputs and
+     * 8 outputs in 512 KiB, so that a share of 2 MiB takes two rounds.
+     */
+    @Test
+    void otherBuffersAreCopiedThroughAStage() {
+        Machine machine = Machine.preset("dgx-h100");
+        Profile profile = Samples.IDEAL
+                .with(Constant.EXCHANGE_LINK_FRACTION, 1, "test")
+                .with(Constant.PROGRAM_FLAG_US, 2, "test")
+                .with(Constant.PROGRAM_SLICE_US, 0.25, "test")
+                .with(Constant.PROGRAM_BLOCK_GBS, 40, "test");
+        ProgramSimulator simulator = simulator(machine, profile);
+        Schedule schedule = allReduce(machine, 1 << 24);
+        double allocatedUs =
+                simulator.exchangeUs(schedule, CallBuffers.ALLOCATED).orElseThrow();
+        assertThat(simulator.exchangeUs(schedule, CallBuffers.ANY).orElseThrow())
+                .isCloseTo(allocatedUs + 4 * (1 << 24) / (48 * 40e3) + 2 * 2.25, within(1e-6));
+        assertThat(simulator.sumUs(schedule, CallBuffers.ANY).orElseThrow())
+                .isGreaterThan(simulator.sumUs(schedule, CallBuffers.ALLOCATED).orElseThrow());
     }
 
     /** Each share crosses each link once to be added up and once to be copied: 9/8 of the data a way. */
@@ -62,11 +84,11 @@ class ExchangeModelTest {
                 .with(Constant.EXCHANGE_MULTICAST_FRACTION, 0.5, "test");
         Machine machine = Machine.preset("dgx-h100");
         double us = simulator(machine, profile)
-                .exchangeUs(allReduce(machine, 1 << 30))
+                .exchangeUs(allReduce(machine, 1 << 30), CallBuffers.ALLOCATED)
                 .orElseThrow();
         assertThat(us).isCloseTo(1.125 * (1 << 30) / (450e3 * 0.5), within(1e-3));
         Machine older = Machine.preset("dgx-a100");
-        assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 30)))
+        assertThat(simulator(older, profile).exchangeUs(allReduce(older, 1 << 30), CallBuffers.ALLOCATED))
                 .hasValueCloseTo(1.75 * (1 << 30) / 300e3, within(1e-3));
     }
 
@@ -92,7 +114,9 @@ class ExchangeModelTest {
                 .mapToDouble(SimulationListener.Transfer::endUs)
                 .max()
                 .orElseThrow();
-        assertThat(endUs).isLessThan(simulator.exchangeUs(schedule).orElseThrow());
+        assertThat(endUs)
+                .isLessThan(
+                        simulator.exchangeUs(schedule, CallBuffers.ALLOCATED).orElseThrow());
         Map<Integer, Double> bytes = new HashMap<>();
         log.transfers.forEach(each -> each.arcs().forEach(arc -> bytes.merge(arc, each.bytes(), Double::sum)));
         assertThat(bytes).hasSize(16);
@@ -106,7 +130,7 @@ class ExchangeModelTest {
                 .with(Constant.EXCHANGE_LINK_FRACTION, 1, "test")
                 .with(Constant.PROGRAM_BLOCK_GBS, 2, "test");
         double us = simulator(machine, profile)
-                .exchangeUs(allReduce(machine, 1 << 20))
+                .exchangeUs(allReduce(machine, 1 << 20), CallBuffers.ALLOCATED)
                 .orElseThrow();
         // 128 KiB of each rank, of which a block takes 8; all are loaded and stored 8 times.
         assertThat(us).isCloseTo(16 * (1 << 17) / (16 * 2e3), within(1e-6));
@@ -116,13 +140,14 @@ class ExchangeModelTest {
     void otherLinksAndSchedulesAreNoExchanges() {
         Machine pcie = Machine.preset("pcie-8");
         Profile profile = Samples.IDEAL.with(Constant.EXCHANGE_LINK_FRACTION, 1, "test");
-        assertThat(simulator(pcie, profile).exchangeUs(allReduce(pcie, 1 << 20)))
+        assertThat(simulator(pcie, profile).exchangeUs(allReduce(pcie, 1 << 20), CallBuffers.ALLOCATED))
                 .isEmpty();
         Machine machine = Machine.preset("dgx-h100");
         Schedule ring = new RingAlgorithm(IntStream.range(0, 8).toArray())
                 .schedule(new CollectiveRequest(Collective.ALL_REDUCE, -1, 1 << 18, 4, false, 1 << 20));
-        assertThat(simulator(machine, profile).exchangeUs(ring)).isEmpty();
-        assertThat(simulator(machine, Samples.IDEAL).exchangeUs(allReduce(machine, 1 << 20)))
+        assertThat(simulator(machine, profile).exchangeUs(ring, CallBuffers.ALLOCATED))
+                .isEmpty();
+        assertThat(simulator(machine, Samples.IDEAL).exchangeUs(allReduce(machine, 1 << 20), CallBuffers.ALLOCATED))
                 .isEmpty();
     }
 

@@ -4,6 +4,7 @@ import dev.banyan.cli.bench.report.Row;
 import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.CallBuffers;
 import dev.banyan.simulate.RangedCosts;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.machine.OtherGpus;
@@ -23,10 +24,12 @@ import java.util.stream.Collectors;
  * Lines on the executors of predicted calls and on their assumed constants.
  *
  * @param costs predict calls
+ * @param buffers those of the calls
  * @param withoutSwitch whether the costs leave out what a switch combines
  * @param verbose whether assumed constants are named
  */
-record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwitch, boolean verbose) {
+record ExecutorNotes(
+        ChosenMachine chosen, RangedCosts costs, CallBuffers buffers, boolean withoutSwitch, boolean verbose) {
     /** Begins the keys of constants of NCCL's model. */
     private static final String OF_NCCL = "nccl.";
     /** Begin the keys of constants of kernels. */
@@ -60,7 +63,7 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                 exchanging,
                 inSwitch));
         lines.add("# ranges of Banyan's times come from those constants that have a range, all at one end, so that a"
-                + " mixture may lie outside; others, measured or assumed, have none"
+                + " mixture may lie outside; others, measured or assumed, count without a range"
                 + (verbose ? ":" : "; -v prints all, with their sources"));
         lines.addAll(constants(true));
         return lines;
@@ -126,11 +129,19 @@ record ExecutorNotes(ChosenMachine chosen, RangedCosts costs, boolean withoutSwi
                     + " bits are not modelled)");
         }
         if (!exchanging.isEmpty()) {
-            lines.add("# kernels exchange buffers directly in calls of more than " + PredictedExecution.LINES + " by "
-                    + String.join(", ", exchanging)
-                    + ": their times are of buffers from Communicator.allocateAll; other buffers (as DJL's gradients"
-                    + " are), which kernels copy through memory of their own, take times that are not shown. All other"
-                    + " times hold for any buffers. NCCL's kernels for symmetric memory are not modelled");
+            String calls = " in calls of more than " + PredictedExecution.LINES + " by " + String.join(", ", exchanging)
+                    + ": ";
+            lines.add("# kernels "
+                    + (buffers == CallBuffers.ALLOCATED
+                            ? "exchange buffers directly" + calls
+                                    + "their times are of buffers from Communicator.allocateAll; --buffers any has"
+                                    + " those of other buffers (as DJL's gradients are), which kernels copy through a"
+                                    + " staging buffer"
+                            : "copy buffers through a staging buffer" + calls
+                                    + "their times are of several processes, or of one in the switch (without it, one"
+                                    + " process takes slots), and assume that no copy overlaps a transfer; --buffers"
+                                    + " allocated has those of Communicator.allocateAll, without such copies")
+                    + ". All other times hold for any buffers. NCCL's kernels for symmetric memory are not modelled");
         }
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {
             lines.add("# one-shot: out of place kernels load from the buffers of all others; in place they store to all"

@@ -9,6 +9,7 @@ import dev.banyan.cli.output.ReportCommand;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.plan.AlgorithmConfig;
+import dev.banyan.simulate.CallBuffers;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
@@ -38,6 +39,17 @@ import picocli.CommandLine.Option;
             "  banyan predict -b 64M -e 64M --algorithm packing --trace timeline.json"
         })
 public final class PredictCommand extends ReportCommand {
+    enum Buffers {
+        allocated(CallBuffers.ALLOCATED),
+        any(CallBuffers.ANY);
+
+        private final CallBuffers ofCalls;
+
+        Buffers(CallBuffers ofCalls) {
+            this.ofCalls = ofCalls;
+        }
+    }
+
     @Mixin
     private final MachineOptions machine = new MachineOptions();
 
@@ -55,6 +67,14 @@ public final class PredictCommand extends ReportCommand {
             paramLabel = "NAME|FILE",
             description = "The simulator's constants of the machine class (default: what fits the machine).")
     private @Nullable Profile profile;
+
+    @Option(
+            names = "--buffers",
+            paramLabel = "allocated|any",
+            description =
+                    "Buffers of the calls: allocated by Communicator.allocateAll (default), or any, as the gradients of"
+                            + " DJL are. It matters where kernels exchange buffers; the output says where.")
+    private Buffers buffers = Buffers.allocated;
 
     @Option(
             names = "--trace",
@@ -95,8 +115,8 @@ public final class PredictCommand extends ReportCommand {
     private void predict(@Nullable Workload workload, Config config, Reporter reporter) {
         ChosenMachine chosen = machine.choose(2);
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
-        SimulatedBench bench =
-                new SimulatedBench(chosen, constants, CudaBackendProvider.execution(config), reporter, trace, verbose);
+        SimulatedBench bench = new SimulatedBench(
+                chosen, constants, CudaBackendProvider.execution(config), buffers.ofCalls, reporter, trace, verbose);
         List<AlgorithmConfig> algorithms = sweep.listed(variants);
         List<Sweep> sweeps =
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
@@ -113,6 +133,9 @@ public final class PredictCommand extends ReportCommand {
     private void refuseNonsense(@Nullable Workload workload) {
         sweep.refuseNonsense(variants);
         require(trace == null || !sweep.isSeveral(), "--trace shows one type and operation; name them with -d and -o");
+        require(
+                trace == null || buffers == Buffers.allocated,
+                "--trace shows no copies through a staging buffer; leave --buffers out");
         require(
                 !sweep.hasNccl() || trace == null,
                 "--algorithm nccl is predicted as a whole call, without its copies; leave --trace out");

@@ -24,6 +24,7 @@ import dev.banyan.schedule.plan.Platform;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.schedule.type.DataType;
 import dev.banyan.schedule.type.ReduceOp;
+import dev.banyan.simulate.CallBuffers;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.ProgramSimulator;
@@ -70,7 +71,12 @@ final class SimulatedBench {
 
     private final ChosenMachine chosen;
     private final Profile profile;
+    /** The costs that plans are chosen by, of buffers that the communicator has allocated. */
     private final RangedCosts costs;
+    /** The costs of calls on the buffers that are asked for. */
+    private final RangedCosts ofBuffers;
+
+    private final CallBuffers buffers;
     private final Execution execution;
     /** True if the costs leave out that a switch combines elements. */
     private final boolean withoutSwitch;
@@ -83,6 +89,7 @@ final class SimulatedBench {
 
     /**
      * @param execution what executes calls
+     * @param buffers those of the calls
      * @param trace where the timeline of the last run goes, or null for none
      * @param verbose whether constants are printed
      */
@@ -90,6 +97,7 @@ final class SimulatedBench {
             ChosenMachine chosen,
             Profile profile,
             Execution execution,
+            CallBuffers buffers,
             Reporter reporter,
             @Nullable OutputFile trace,
             boolean verbose) {
@@ -101,6 +109,8 @@ final class SimulatedBench {
         this.chosen = chosen;
         this.profile = profile;
         costs = new RangedCosts(chosen.machine(), profile, execution);
+        this.buffers = buffers;
+        ofBuffers = new RangedCosts(chosen.machine(), profile, execution, buffers);
         this.execution = execution;
         withoutSwitch = false;
         this.reporter = reporter;
@@ -113,10 +123,11 @@ final class SimulatedBench {
         chosen = bench.chosen;
         profile = bench.profile;
         execution = bench.execution;
-        costs = new RangedCosts(
-                chosen.machine(),
-                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements"),
-                execution);
+        Profile alone =
+                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements");
+        costs = new RangedCosts(chosen.machine(), alone, execution);
+        buffers = bench.buffers;
+        ofBuffers = new RangedCosts(chosen.machine(), alone, execution, buffers);
         withoutSwitch = true;
         reporter = bench.reporter;
         trace = bench.trace;
@@ -235,7 +246,7 @@ final class SimulatedBench {
     }
 
     private ExecutorNotes notes() {
-        return new ExecutorNotes(chosen, costs, withoutSwitch, verbose);
+        return new ExecutorNotes(chosen, costs, buffers, withoutSwitch, verbose);
     }
 
     /** Prints what Banyan's times mean for GPUs that it does not run on. */
@@ -303,13 +314,13 @@ final class SimulatedBench {
             if (sum.isExchange()) {
                 onExchange.run();
             }
-            return Measurement.predicted(call, count, sum.call(costs));
+            return Measurement.predicted(call, count, sum.call(ofBuffers));
         }
         PlannedSchedule planned = predictions.plan(request);
         if (costs.usual().exchanges(planned)) {
             onExchange.run();
         }
-        return Measurement.predicted(call, count, predictions.call(planned, request, costs));
+        return Measurement.predicted(call, count, predictions.call(planned, request, ofBuffers));
     }
 
     private boolean isReproducible(Call call) {
@@ -394,10 +405,10 @@ final class SimulatedBench {
                 IntToDoubleFunction endUs;
                 if (reproducible) {
                     List<PredictedSum> sums = predictions.sums(workload);
-                    endUs = depth -> PredictedSum.endUs(costs.usual(), sums, depth);
+                    endUs = depth -> PredictedSum.endUs(ofBuffers.usual(), sums, depth);
                 } else {
                     List<PlannedSchedule> plans = predictions.plan(workload);
-                    CallTimes calls = new CallTimes(costs.usual(), plans);
+                    CallTimes calls = new CallTimes(ofBuffers.usual(), plans);
                     kernels.computeIfAbsent(calls.areKernels(), _ -> new ArrayList<>())
                             .add(algorithm);
                     if (plans.stream().anyMatch(costs.usual()::exchanges)) {
@@ -475,13 +486,10 @@ final class SimulatedBench {
     /** Returns why the time of a timeline is not that of the table; nothing where it is. */
     private List<String> besideTable(PlannedSchedule planned, double us, double tableUs) {
         ProgramSimulator kernels = costs.usual().programSimulator(planned.links());
-        boolean exchanged =
-                costs.usual().program(planned.schedule(), planned.links()).isPresent()
-                        && kernels.exchangeUs(planned.schedule()).isPresent();
-        return exchanged
+        return costs.usual().exchanges(planned)
                 ? List.of("# the table has the time of an exchange between the buffers themselves, in which all data"
-                        + " moves at once; the timeline shows how kernels move the data of other buffers, through"
-                        + " memory of their own" + (kernels.takesSwitch() ? " and without the switch" : "")
+                        + " moves at once; the timeline shows the same schedule slice by slice, through slots"
+                        + (kernels.takesSwitch() ? " and without the switch" : "")
                         + (us > tableUs ? ", which is slower" : ""))
                 : Math.abs(us - tableUs) < SAME * tableUs
                         ? List.of()

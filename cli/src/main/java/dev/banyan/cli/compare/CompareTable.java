@@ -90,8 +90,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                                 + " overlap. Below algbw, since kernels reach only a part of a link's speed, a GPU's"
                                 + " thread blocks, which several trees share, move only so much, and parts of the data"
                                 + " wait for each other (docs/simulator.md)"
-                        : ", as CUDA graphs, whose ranges are not known; below algbw, since in the model copies are"
-                                + " slower than the counted speeds, and chunks wait for each other"));
+                        : ", as CUDA graphs, whose ranges are not known; below algbw, since the profile's copies"
+                                + " reach only a part of the counted speeds, and chunks wait for each other"));
         predicted.remark().ifPresent(lines::add);
         if (inSwitch.map(Row::predictedGBs).isPresent()) {
             lines.add("packing, star: the rows without the switch are of trees alone, and have no prediction; above "

@@ -135,6 +135,28 @@ class SimulatedBenchTest {
                 .contains("\n# constants of NCCL's model beside those of the links:\n#   nccl.llBaseUs ");
     }
 
+    /** Buffers that kernels cannot reach are copied, and the choice of auto does not depend on them. */
+    @Test
+    void otherBuffersTakeLongerWhereKernelsExchange() {
+        String calls = "predict --machine dgx-h100 -a auto -b 64M -e 64M";
+        CommandRun allocated = CommandRun.of(calls);
+        CommandRun any = CommandRun.of(calls + " --buffers any");
+        assertThat(allocated.out())
+                .containsPattern(" 253\\.6 ")
+                .contains("of buffers from Communicator.allocateAll; --buf");
+        assertThat(any.out())
+                .containsPattern(" 405\\.9 ")
+                .contains("# auto takes packing\n", "# kernels copy buffers through a staging buffer in calls of more");
+        assertThat(CommandRun.of("predict --machine dgx-h100 --workload resnet-50 -a packing --buffers any")
+                        .out())
+                .contains("# kernels copy buffers through a staging buffer");
+        String slots = "predict --machine p3.16xlarge -a auto -b 64M -e 64M";
+        assertThat(CommandRun.of(slots + " --buffers any").out())
+                .isEqualTo(CommandRun.of(slots).out());
+        assertThat(CommandRun.of(calls + " --buffers any --trace x.json").err()).contains("leave --buffers out");
+        assertThat(CommandRun.of(calls + " --buffers mine").err()).contains("--buffers");
+    }
+
     @Test
     void theExecutorIsThatOfMostPredictions() throws Exception {
         String arguments = "predict -b 1M -e 1M -a auto --format json --machine ";
@@ -246,10 +268,10 @@ class SimulatedBenchTest {
                 .contains("# algorithm: nccl\n")
                 .containsPattern(
                         "# nccl: simulated rings and protocols of NCCL, without its trees, profile a100-nvswitch, a"
-                                + " process for each GPU\n"
-                                + "# Its median error against 25 rows of 2 published sweeps of all_reduce on 8 GPUs"
-                                + " \\(NCCL 2.8, 2.21\\) is [0-9.]+% of the measured time \\(worst .*; 24 of these rows"
-                                + " gave its constants\n")
+                            + " process for each GPU\n"
+                            + "# Its median error against 25 rows of 2 published sweeps of all_reduce on 8 GPUs"
+                            + " \\(NCCL 2.8 in 24 rows, 2.21 in 1 row\\) is [0-9.]+% of the measured time \\(worst .*;"
+                            + " 24 of these rows gave its constants\n")
                 .containsPattern("# +size +ring +nccl");
         assertThat(Files.readString(picture))
                 .contains("all_reduce on dgx-a100, simulated: time", "ring, nccl, bound of the links");
@@ -574,7 +596,7 @@ class SimulatedBenchTest {
                 .contains("the timeline is of the whole call, whose time the table extrapolates from shorter ones");
         assertThat(CommandRun.of("predict -m dgx-a100 -b 1M -e 1M -a packing" + trace)
                         .out())
-                .contains("through memory of their own, which is slower");
+                .contains("slice by slice, through slots, which is slower");
         assertThat(CommandRun.of("predict -m p3.8xlarge -b 64K -e 64K -a ring" + trace)
                         .out())
                 .contains("timeline of the largest size")

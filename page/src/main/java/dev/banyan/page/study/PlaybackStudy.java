@@ -66,7 +66,7 @@ final class PlaybackStudy implements SimulationListener {
         double us = calls.predictedUs(planned.choice(), elements);
         Optional<ProgramLayout> program = costs.program(planned.schedule(), planned.links());
         ProgramSimulator kernels = costs.programSimulator(planned.links());
-        if (program.isPresent() && kernels.exchangeUs(planned.schedule()).isPresent()) {
+        if (costs.exchanges(planned)) {
             kernels.playExchange(planned.schedule(), recording);
             return recording.playback(
                     number,

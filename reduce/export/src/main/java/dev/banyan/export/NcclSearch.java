@@ -2,11 +2,13 @@ package dev.banyan.export;
 
 import dev.banyan.topology.Link;
 import dev.banyan.topology.Machine;
+import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A model of the rings that NCCL's own search probably finds: the best rings on the links as NCCL counts them, in
@@ -20,6 +22,9 @@ import java.util.stream.IntStream;
  * @param oneRingGbs the same with one of these rings alone
  */
 public record NcclSearch(int channels, double channelGbs, double linksGbs, double oneRingGbs) {
+    /** The least and the greatest bandwidth that NCCL counts between two sockets, in GB/s. */
+    public static final List<Double> ANY_CPU = List.of(6.0, 40.0);
+
     /** GB/s that a channel and its copy carry at least where links allow it, as in the log of NVIDIA/nccl#2127. */
     private static final double LEAST_OF_A_CHANNEL = 15;
 
@@ -32,6 +37,18 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs, doubl
     /** Returns whether rings cross from one socket to another, where NCCL's count may be far off. */
     public static boolean matters(Network network) {
         return network.has(Link.Kind.SOCKET);
+    }
+
+    /**
+     * Returns what versions of NCCL count between two sockets of a machine in GB/s, or {@link #ANY_CPU} if its CPU is
+     * not known.
+     */
+    public static List<Double> countedBetweenSockets(Machine machine) {
+        List<Double> ofCpu = Stream.of(CpuModel.formerSocketGbs(machine), CpuModel.socketGbs(machine))
+                .flatMap(gbs -> gbs.stream().boxed())
+                .distinct()
+                .toList();
+        return ofCpu.isEmpty() ? ANY_CPU : ofCpu;
     }
 
     /**

@@ -53,8 +53,8 @@ final class ShardSampler implements Sampler {
         int rest = samples % processes.size();
         if (rest != 0 && processes.rank() == 0 && UNEVEN.compareAndSet(false, true)) {
             LOG.warn(
-                    "a batch of {} samples can't be divided by {} processes: the last {} are left out, as will be"
-                            + " those of other such batches; take a batch size that can be divided",
+                    "a batch of {} samples can't be divided by {} processes: its rest of {} is left out, as will be"
+                            + " that of other such batches; take a batch size that can be divided",
                     samples,
                     processes.size(),
                     rest);

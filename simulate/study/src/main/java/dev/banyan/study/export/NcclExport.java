@@ -10,14 +10,12 @@ import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
-import dev.banyan.topology.internal.speed.CpuModel;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,9 +26,6 @@ import org.jspecify.annotations.Nullable;
  * @param channels these rings as often as NCCL needs them to fill the links
  */
 public record NcclExport(Machine machine, RingChannels rings, RingChannels channels) {
-    /** The least and the greatest bandwidth that NCCL counts between two sockets. */
-    private static final List<Double> SOCKETS = List.of(6.0, 40.0);
-
     private static final int MOST_WITH_ONE_RING = 3;
 
     /** Factors that differ by less are printed alike. */
@@ -207,7 +202,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         }
         int n = machine.size();
         double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
-        List<Double> counted = countedBetweenSockets(assumed);
+        List<Double> counted = assumed != null ? List.of(assumed) : NcclSearch.countedBetweenSockets(machine);
         List<NcclSearch> searches = counted.stream()
                 .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
                 .toList();
@@ -249,7 +244,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .map(search -> Numbers.count(search.channels(), "channel") + " of " + Numbers.gbs(search.channelGbs()))
                 .toList();
         String between = " between two NUMA nodes" + (ofCpu ? " of this CPU" : "");
-        if (counted.equals(SOCKETS)) {
+        if (counted.equals(NcclSearch.ANY_CPU)) {
             return channels.stream().distinct().collect(Collectors.joining(" or "))
                     + ", as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to"
                     + " the description, or state it by --nccl-socket-gbs)";
@@ -260,18 +255,6 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return channels.getFirst() + " before NCCL 2.31, and " + channels.getLast() + " from 2.31 on, as it counts "
                 + Numbers.plain(counted.getFirst()) + " and " + Numbers.gbs(counted.getLast()) + between
                 + " and tries channels of 24, 20, 15, 12 GB/s and so on, two rather than one of twice the speed";
-    }
-
-    /** Returns what versions of NCCL count between two sockets in GB/s, or the least and the greatest of all counts. */
-    private List<Double> countedBetweenSockets(@Nullable Double assumed) {
-        if (assumed != null) {
-            return List.of(assumed);
-        }
-        List<Double> ofCpu = Stream.of(CpuModel.formerSocketGbs(machine), CpuModel.socketGbs(machine))
-                .flatMap(gbs -> gbs.stream().boxed())
-                .distinct()
-                .toList();
-        return ofCpu.isEmpty() ? SOCKETS : ofCpu;
     }
 
     private static String expected(double gain, boolean byTrees) {

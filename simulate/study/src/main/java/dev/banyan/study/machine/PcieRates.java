@@ -26,7 +26,7 @@ final class PcieRates {
                             "PCIe is counted as NCCL counts it (" + Numbers.plain(link.gbsAToB()) + " GB/s one way for "
                                     + Numbers.count(link.lanes(), "lane") + " of " + Numbers.plain(gts) + " GT/s, "
                                     + Numbers.plain(link.lanes() * gts * RAW_GBS_PER_GTS)
-                                    + " GB/s raw); single copies have been faster, so that measured rates may exceed"
+                                    + " GB/s raw); on some machines copies are faster, and measured rates may exceed"
                                     + " bounds through PCIe");
                 }
             }

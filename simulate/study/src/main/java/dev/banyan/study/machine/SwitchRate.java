@@ -94,8 +94,8 @@ public record SwitchRate(String name, BigFraction gbs, Limit limit) {
 
     /** One line for people. */
     public String sentence() {
-        return name + ", for buffers of Communicator.allocateAll, for others through a stage (no GPU has run these"
-                + " kernels yet): " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio())
+        return name + " (no GPU has run these kernels yet; they copy buffers that are not of Communicator.allocateAll"
+                + " through a staging buffer): " + Numbers.gbs(gbs) + ", " + Numbers.format("%.3f", ratio())
                 + " of the bound (" + limit.counted() + ")";
     }
 }

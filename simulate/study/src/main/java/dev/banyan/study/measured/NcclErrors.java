@@ -12,10 +12,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -29,7 +33,7 @@ import java.util.stream.Stream;
  * @param collective as nccl-tests name it
  * @param sweeps number of sweeps
  * @param gpus how many devices they have, each number once, ascending
- * @param versions NCCL's versions in them, as far as they are stated, and {@link #UNSTATED} for others
+ * @param versions how many of the rows are of each version of NCCL, or of an {@link #UNSTATED} one
  * @param large errors of the rows of {@value #LARGE} bytes and more
  * @param small errors of the smaller ones
  */
@@ -38,7 +42,7 @@ public record NcclErrors(
         String collective,
         int sweeps,
         List<Integer> gpus,
-        List<String> versions,
+        Map<String, Integer> versions,
         Errors large,
         Errors small) {
     static final String UNSTATED = "unstated";
@@ -51,6 +55,27 @@ public record NcclErrors(
     private static final String RESOURCE = "nccl-errors.json";
     private static final JsonNode STORED = stored();
 
+    public NcclErrors {
+        gpus = List.copyOf(gpus);
+        versions = Collections.unmodifiableMap(new LinkedHashMap<>(versions));
+    }
+
+    /**
+     * A published sweep beside the simulator.
+     *
+     * @param compared its rows
+     * @param seen whether some constants are fitted to it
+     * @param gpus how many devices it has
+     * @param version of NCCL, or {@link #UNSTATED}
+     */
+    record Sweep(SweepComparison compared, boolean seen, int gpus, String version) {
+        private List<SweepComparison.Row> rows(boolean large) {
+            return compared.rows().stream()
+                    .filter(row -> !row.predicted().hostBound() && row.bytes() >= LARGE == large)
+                    .toList();
+        }
+    }
+
     /**
      * Errors as fractions of the measured times, without their signs.
      *
@@ -62,16 +87,20 @@ public record NcclErrors(
      */
     public record Errors(int rows, int unseen, long from, double median, double worst) {
         /** Returns the errors of rows; 0 where there are too few for a worst error. */
-        static Errors of(List<SweepComparison.Row> seen, List<SweepComparison.Row> unseen) {
+        private static Errors of(List<Sweep> sweeps, boolean large) {
             List<SweepComparison.Row> rows =
-                    Stream.concat(seen.stream(), unseen.stream()).toList();
+                    sweeps.stream().flatMap(sweep -> sweep.rows(large).stream()).toList();
             if (rows.size() < LEAST_ROWS) {
                 return new Errors(0, 0, 0, 0, 0);
             }
+            int unseen = sweeps.stream()
+                    .filter(sweep -> !sweep.seen())
+                    .mapToInt(sweep -> sweep.rows(large).size())
+                    .sum();
             SweepComparison compared = new SweepComparison(rows);
             long from =
                     rows.stream().mapToLong(SweepComparison.Row::bytes).min().orElseThrow();
-            return new Errors(rows.size(), unseen.size(), from, compared.medianError(), compared.worstError());
+            return new Errors(rows.size(), unseen, from, compared.medianError(), compared.worstError());
         }
 
         /** Returns how many times as long as the other one a simulated or a measured time was at most. */
@@ -95,36 +124,24 @@ public record NcclErrors(
         }
     }
 
-    /**
-     * Returns the errors of the rows of all sweeps together.
-     *
-     * @param seen the sweeps that were used for the constants
-     * @param unseen the others
-     * @param gpus how many devices each of them has
-     * @param versions of NCCL in them
-     */
-    static NcclErrors of(
-            String profile,
-            Collective collective,
-            List<SweepComparison> seen,
-            List<SweepComparison> unseen,
-            List<Integer> gpus,
-            List<String> versions) {
+    /** Returns the errors of the rows of all sweeps of one collective together. */
+    static NcclErrors of(String profile, Collective collective, List<Sweep> sweeps) {
+        Errors large = Errors.of(sweeps, true);
+        Errors small = Errors.of(sweeps, false);
+        Map<String, Integer> versions = new LinkedHashMap<>();
+        for (Sweep sweep : sweeps) {
+            int rows = (large.rows() == 0 ? 0 : sweep.rows(true).size())
+                    + (small.rows() == 0 ? 0 : sweep.rows(false).size());
+            versions.merge(sweep.version(), rows, Integer::sum);
+        }
         return new NcclErrors(
                 profile,
                 collective.label(),
-                seen.size() + unseen.size(),
-                gpus.stream().distinct().sorted().toList(),
+                sweeps.size(),
+                sweeps.stream().map(Sweep::gpus).distinct().sorted().toList(),
                 versions,
-                Errors.of(rows(seen, true), rows(unseen, true)),
-                Errors.of(rows(seen, false), rows(unseen, false)));
-    }
-
-    private static List<SweepComparison.Row> rows(List<SweepComparison> sweeps, boolean large) {
-        return sweeps.stream()
-                .flatMap(sweep -> sweep.rows().stream())
-                .filter(row -> !row.predicted().hostBound() && row.bytes() >= LARGE == large)
-                .toList();
+                large,
+                small);
     }
 
     /** Returns the errors of all classes and collectives that a sweep was published of. */
@@ -136,11 +153,18 @@ public record NcclErrors(
                     entry.get("collective").textValue(),
                     entry.get("sweeps").intValue(),
                     entry.get("gpus").valueStream().map(JsonNode::intValue).toList(),
-                    entry.get("versions").valueStream().map(JsonNode::textValue).toList(),
+                    versions(entry.get("versions")),
                     errors(entry.get("large")),
                     errors(entry.get("small"))));
         }
         return all;
+    }
+
+    private static Map<String, Integer> versions(JsonNode entry) {
+        Map<String, Integer> versions = new LinkedHashMap<>();
+        entry.properties()
+                .forEach(each -> versions.put(each.getKey(), each.getValue().intValue()));
+        return versions;
     }
 
     private static JsonNode stored() {
@@ -228,14 +252,14 @@ public record NcclErrors(
                         : "No published sweep of " + collective.label() + " with this profile says how far it is off";
     }
 
-    /** Returns the stated versions of NCCL in brackets; nothing where none is stated. */
+    /** Returns the versions of NCCL in brackets; nothing where none is stated. */
     private String stated() {
-        List<String> known =
-                versions.stream().filter(version -> !version.equals(UNSTATED)).toList();
-        return known.isEmpty()
+        return versions.keySet().equals(Set.of(UNSTATED))
                 ? ""
-                : " (NCCL " + String.join(", ", known)
-                        + (known.size() < versions.size() ? " and unstated versions)" : ")");
+                : versions.entrySet().stream()
+                        .sorted(Comparator.comparing(each -> each.getKey().equals(UNSTATED)))
+                        .map(each -> each.getKey() + " in " + Numbers.count(each.getValue(), "row"))
+                        .collect(Collectors.joining(", ", " (NCCL ", ")"));
     }
 
     private String sentence() {

@@ -233,6 +233,24 @@ public final class SimulatedNccl {
         return ChoiceText.name(AlgorithmChoice.NCCL.label(), setUp().orElse(null));
     }
 
+    /** Returns what the rings that NCCL finds itself probably carry of an allreduce, in words. */
+    private String ownRings(Collective collective) {
+        if (collective != Collective.ALL_REDUCE) {
+            return "";
+        }
+        List<NcclSearch> found = NcclSearch.countedBetweenSockets(machine).stream()
+                .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
+                .toList();
+        double factor = collective.busFactor(machine.size());
+        double most = found.stream().mapToDouble(NcclSearch::linksGbs).max().orElseThrow() / factor;
+        double least = Math.min(
+                most,
+                found.stream().mapToDouble(NcclSearch::oneChannelGbs).min().orElseThrow() / factor);
+        return ", which by the links probably carry "
+                + (least < most ? Numbers.plain(least) + " to " : "") + Numbers.gbs(most)
+                + " of algbw (banyan export says why)";
+    }
+
     /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
     public String remark(Collective collective) {
         return String.join(". ", remarks(collective));
@@ -269,13 +287,10 @@ public final class SimulatedNccl {
                             100 * (1 - NcclChains.EXPECTED)));
         }
         if (takesFile) {
-            remarks.add("Without the file NCCL "
-                    + (mayFindOthers
-                            ? "may be slower" + (takesTrees ? ", or as fast with NCCL_ALGO=Tree" : "")
-                                    + ": its own search may find slower rings between NUMA nodes (banyan export says"
-                                    + " what it probably finds)"
-                            : "takes rings" + (takesTrees ? ", or trees with NCCL_ALGO=Tree" : ""))
-                    + ", and without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
+            remarks.add("Without the file NCCL takes "
+                    + (mayFindOthers ? "rings of its own" + ownRings(collective) : "rings")
+                    + (takesTrees ? ", or trees by NCCL_ALGO=Tree, which may be as fast as those of the file" : "")
+                    + "; without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
         }
         remarks.add(
                 noRange.isEmpty()

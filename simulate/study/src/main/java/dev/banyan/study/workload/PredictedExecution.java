@@ -74,7 +74,11 @@ public record PredictedExecution(Execution execution, List<AlgorithmConfig> exch
                 : exchanging.stream()
                         .map(ChoiceText::name)
                         .collect(Collectors.joining(
-                                ", ", ", those of ", " above " + LINES + " in buffers of Communicator.allocateAll"));
+                                ", ",
+                                ", those of ",
+                                " above " + LINES
+                                        + " in buffers of Communicator.allocateAll (banyan predict --buffers any has"
+                                        + " those of others)"));
     }
 
     /** Returns the remark where calls are predicted by chunks. */

@@ -124,11 +124,14 @@ public final class Predictions {
      * Predicts a call alone.
      *
      * @param planned the {@linkplain #plan plan} of the request
-     * @param ranged as for {@link #call(CollectiveRequest, RangedCosts)}
+     * @param ranged as for {@link #call(CollectiveRequest, RangedCosts)}, but maybe of other buffers, on which the
+     *     choice does not depend
      */
     public PredictedCall call(PlannedSchedule planned, CollectiveRequest request, RangedCosts ranged) {
         return new PredictedCall(
-                us(planned, request),
+                ranged.usual().exchanges(planned)
+                        ? ranged.usual().predictedUs(planned.schedule(), planned.links())
+                        : us(planned, request),
                 planned.choice().toString(),
                 ranged.range(planned).orElse(null));
     }

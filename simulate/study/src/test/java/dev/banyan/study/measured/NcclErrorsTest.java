@@ -38,8 +38,7 @@ class NcclErrorsTest {
     @Test
     void theStoredErrorsAreThoseOfThePublishedSweeps() {
         record Key(String profile, Collective collective) {}
-        record Entry(PublishedSweep sweep, String version, SweepComparison compared) {}
-        Map<Key, List<Entry>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
+        Map<Key, List<NcclErrors.Sweep>> classes = new TreeMap<>(Comparator.comparing(Key::profile)
                 .thenComparing(key -> key.collective().label()));
         for (PublishedSweep sweep : PublishedSweeps.all()) {
             Path file = SharedSweeps.path(sweep.file());
@@ -48,39 +47,25 @@ class NcclErrorsTest {
             NcclRings rings = NcclRings.of(sweep.machine(), profile, sweep.transport());
             Matcher version = Pattern.compile("^NCCL ([0-9.]+[0-9])").matcher(sweep.remark());
             classes.computeIfAbsent(new Key(profile.name(), sweep.collective()), _ -> new ArrayList<>())
-                    .add(new Entry(
-                            sweep,
-                            version.find() ? version.group(1) : NcclErrors.UNSTATED,
+                    .add(new NcclErrors.Sweep(
                             SweepComparison.of(
                                     NcclSweepReader.read(file).getFirst(),
                                     rings,
                                     sweep.collective(),
-                                    sweep.devicesPerProcess())));
+                                    sweep.devicesPerProcess()),
+                            sweep.seen().isPresent(),
+                            sweep.machine().size(),
+                            version.find() ? version.group(1) : NcclErrors.UNSTATED));
         }
         List<NcclErrors> computed = new ArrayList<>();
-        classes.forEach((key, entries) -> {
-            Map<Integer, List<Entry>> byDevices = entries.stream()
-                    .collect(Collectors.groupingBy(
-                            entry -> entry.sweep().machine().size(), TreeMap::new, Collectors.toList()));
-            List<List<Entry>> parts = new ArrayList<>(List.of(entries));
+        classes.forEach((key, sweeps) -> {
+            Map<Integer, List<NcclErrors.Sweep>> byDevices = sweeps.stream()
+                    .collect(Collectors.groupingBy(NcclErrors.Sweep::gpus, TreeMap::new, Collectors.toList()));
+            List<List<NcclErrors.Sweep>> parts = new ArrayList<>(List.of(sweeps));
             if (byDevices.size() > 1) {
                 parts.addAll(byDevices.values());
             }
-            for (List<Entry> part : parts) {
-                Map<Boolean, List<SweepComparison>> bySeen = part.stream()
-                        .collect(Collectors.partitioningBy(
-                                entry -> entry.sweep().seen().isPresent(),
-                                Collectors.mapping(Entry::compared, Collectors.toList())));
-                computed.add(NcclErrors.of(
-                        key.profile(),
-                        key.collective(),
-                        Objects.requireNonNull(bySeen.get(true)),
-                        Objects.requireNonNull(bySeen.get(false)),
-                        part.stream()
-                                .map(entry -> entry.sweep().machine().size())
-                                .toList(),
-                        part.stream().map(Entry::version).distinct().toList()));
-            }
+            parts.forEach(part -> computed.add(NcclErrors.of(key.profile(), key.collective(), part)));
         });
         assertThat(NcclErrors.all())
                 .as("computed: %s", computed)
@@ -96,10 +81,11 @@ class NcclErrorsTest {
         NcclErrors errors = NcclErrors.of(v100, Collective.ALL_REDUCE, 8).orElseThrow();
         assertThat(errors.large().median()).isLessThan(0.1);
         assertThat(NcclErrors.sentence(v100, Collective.ALL_REDUCE, 8))
-                .matches("Its median error against 10 rows of 2 published sweeps of all_reduce on 8 GPUs \\(NCCL 2.4,"
-                        + " 2.21\\) is [0-9.]+% of the measured time \\(worst [0-9.]+%: a factor of 1/\\(1 -"
-                        + " 0\\.[0-9]+\\) = 1\\.[0-9]+ either way\\) from 512 KiB on, unknown below, where too"
-                        + " few rows are of a process for each GPU; 9 of these rows gave its constants");
+                .matches("Its median error against 10 rows of 2 published sweeps of all_reduce on 8 GPUs \\(NCCL 2.4"
+                        + " in 9 rows, 2.21 in 1 row\\) is [0-9.]+% of the measured time \\(worst [0-9.]+%: a"
+                        + " factor of 1/\\(1 - 0\\.[0-9]+\\) = 1\\.[0-9]+ either way\\) from 512 KiB on, unknown"
+                        + " below, where too few rows are of a process for each GPU; 9 of these rows gave its"
+                        + " constants");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE, 8))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE, 4))
@@ -151,8 +137,7 @@ class NcclErrorsTest {
         NcclErrors errors = NcclErrors.of(
                 "x",
                 Collective.ALL_REDUCE,
-                List.of(),
-                List.of(new SweepComparison(List.of(
+                List.of(sweep(
                         row(1, 1.5),
                         row(2, 1.5),
                         row(4, 1.5),
@@ -160,9 +145,7 @@ class NcclErrorsTest {
                         row(1 << 16, 0.9),
                         row(1 << 17, 0.9),
                         row(1 << 18, 0.9),
-                        row(1 << 19, 0.9)))),
-                List.of(4),
-                List.of(NcclErrors.UNSTATED));
+                        row(1 << 19, 0.9))));
         assertThat(errors.large())
                 .isEqualTo(new NcclErrors.Errors(
                         4, 4, 1 << 16, errors.large().median(), errors.large().worst()));
@@ -172,9 +155,8 @@ class NcclErrorsTest {
 
     @Test
     void fewRowsSayNothingOfTheWorst() {
-        SweepComparison three = new SweepComparison(List.of(row(1, 1.5), row(2, 1.5), row(4, 1.5)));
-        NcclErrors errors = NcclErrors.of(
-                "x", Collective.ALL_REDUCE, List.of(three), List.of(), List.of(4), List.of(NcclErrors.UNSTATED));
+        NcclErrors.Sweep three = sweep(row(1, 1.5), row(2, 1.5), row(4, 1.5));
+        NcclErrors errors = NcclErrors.of("x", Collective.ALL_REDUCE, List.of(three));
         assertThat(errors.small()).isEqualTo(new NcclErrors.Errors(0, 0, 0, 0, 0));
     }
 
@@ -190,6 +172,10 @@ class NcclErrorsTest {
             assertThat(bytes / range.leastUs() / 1e3).isLessThanOrEqualTo(gbs);
             assertThat(call.us()).isBetween(range.leastUs(), range.mostUs());
         }
+    }
+
+    private static NcclErrors.Sweep sweep(SweepComparison.Row... rows) {
+        return new NcclErrors.Sweep(new SweepComparison(List.of(rows)), false, 4, NcclErrors.UNSTATED);
     }
 
     private static SweepComparison.Row row(long bytes, double us) {

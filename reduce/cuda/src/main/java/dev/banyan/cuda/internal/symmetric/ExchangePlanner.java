@@ -43,8 +43,6 @@ public final class ExchangePlanner {
     private static final long LEAST_OF_A_BLOCK = (long) ExchangeTable.WORD_BYTES * ExchangeKernel.MOST_THREADS;
     /** A block has so many threads at least, whole warps that keep the record of a call. */
     private static final int LEAST_THREADS = Math.ceilDiv(ExchangeRecord.WORDS, 32) * 32;
-    /** The stage of a block is as long as so many slices of device programs, i.e. 512 KiB. */
-    private static final int SLICES_OF_A_STAGE = 8;
 
     private final Ranks ranks;
     private final ProgramReach peers;
@@ -219,7 +217,7 @@ public final class ExchangePlanner {
     private @Nullable Stage stage() {
         if (!triedStage) {
             triedStage = true;
-            int bytesOfABlock = SLICES_OF_A_STAGE * sizes.sliceBytes();
+            int bytesOfABlock = sizes.stageOfABlock();
             stage = joint == null ? ownStage(bytesOfABlock) : jointStage(bytesOfABlock);
         }
         return stage;

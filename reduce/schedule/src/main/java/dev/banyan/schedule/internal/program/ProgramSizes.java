@@ -25,6 +25,9 @@ public record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int 
      */
     private static final int SLICES = 32;
 
+    /** A block has so many slices in a staging buffer. */
+    private static final int SLICES_OF_A_STAGE = 8;
+
     /** Slices of plain data are not cut shorter for that. */
     private static final int LEAST_SLICE = 16 * UNIT;
 
@@ -45,6 +48,11 @@ public record ProgramSizes(long lowLatencyBytes, int sliceBytes, int slots, int 
     /** Returns the same with fewer blocks. */
     public ProgramSizes withBlocks(int most) {
         return new ProgramSizes(lowLatencyBytes, sliceBytes, slots, most);
+    }
+
+    /** Returns the bytes of a block in the staging buffer of a rank: 512 KiB by default. */
+    public int stageOfABlock() {
+        return SLICES_OF_A_STAGE * sliceBytes;
     }
 
     /** Returns the bytes of a slice of a lane of plain data. */
