@@ -335,6 +335,7 @@ class CommandLineTest {
                         "backend",
                         "executor",
                         "profile",
+                        "buffers",
                         "settings",
                         "devices",
                         "nvlinkConnected",

@@ -60,12 +60,13 @@ class OutputSchemaTest {
         JsonNode answer = run.json();
         assertThat(answer.fieldNames())
                 .toIterable()
-                .startsWith("command", "version", "machine", "backend", "executor", "profile", "settings");
+                .startsWith("command", "version", "machine", "backend", "executor", "profile", "buffers", "settings");
         assertThat(answer.get("command").asText()).isEqualTo(name);
         assertThat(answer.at("/machine/name").asText(null)).isEqualTo(canonical(machine));
         assertThat(answer.get("backend").textValue()).isEqualTo(backend);
         assertThat(answer.get("executor").textValue()).isEqualTo(executor);
         assertThat(answer.get("profile").textValue()).isEqualTo(profile);
+        assertThat(answer.get("buffers").textValue()).isEqualTo(name.equals("predict") ? "allocated" : null);
         assertThat(answer.get("rows")).isNotEmpty();
     }
 

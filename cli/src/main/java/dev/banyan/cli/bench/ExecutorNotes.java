@@ -138,9 +138,13 @@ record ExecutorNotes(
                                     + " those of other buffers (as DJL's gradients are), which kernels copy through a"
                                     + " staging buffer"
                             : "copy buffers through a staging buffer" + calls
-                                    + "their times are of several processes, or of one in the switch (without it, one"
-                                    + " process takes slots), and assume that no copy overlaps a transfer; --buffers"
-                                    + " allocated has those of Communicator.allocateAll, without such copies")
+                                    + "their times "
+                                    + (costs.usual().programSimulator(List.of()).takesSwitch()
+                                            ? ""
+                                            : "are of several processes (those of one process, which takes slots as"
+                                                    + " other algorithms do, are not shown) and ")
+                                    + "assume that no copy overlaps a transfer; --buffers allocated has those of"
+                                    + " Communicator.allocateAll, without such copies. auto chooses as for those")
                     + ". All other times hold for any buffers. NCCL's kernels for symmetric memory are not modelled");
         }
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {

@@ -6,6 +6,7 @@ import dev.banyan.cli.input.MachineOptions;
 import dev.banyan.cli.input.VariantOptions;
 import dev.banyan.cli.output.OutputFile;
 import dev.banyan.cli.output.ReportCommand;
+import dev.banyan.cli.output.RunContext;
 import dev.banyan.config.Config;
 import dev.banyan.cuda.CudaBackendProvider;
 import dev.banyan.schedule.plan.AlgorithmConfig;
@@ -122,7 +123,12 @@ public final class PredictCommand extends ReportCommand {
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
         require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
         String how = "predicted with " + Profiles.described(chosen.machine(), constants);
-        reporter.introduce(chosen, how, bench.platform(algorithms), constants.name(), BenchCommand.warnings(config));
+        reporter.introduce(
+                chosen,
+                how,
+                RunContext.of(chosen.machine(), bench.platform(algorithms), constants.name())
+                        .ofBuffers(buffers.name()),
+                BenchCommand.warnings(config));
         if (workload != null) {
             bench.run(workload, algorithms);
         } else {

@@ -13,14 +13,16 @@ import org.jspecify.annotations.Nullable;
  * @param backend what carried calls out: sim, host or cuda
  * @param executor how: kernel, graph or loops
  * @param profile the simulator's constants
+ * @param buffers those of predicted calls, as {@code --buffers} names them
  */
 public record RunContext(
         @Nullable MachineFacts machine,
         @Nullable String backend,
         @Nullable String executor,
-        @Nullable String profile) {
+        @Nullable String profile,
+        @Nullable String buffers) {
     /** The context of answers that are about no machine. */
-    public static final RunContext NONE = new RunContext(null, null, null, null);
+    public static final RunContext NONE = new RunContext(null, null, null, null, null);
 
     /**
      * A machine as JSON has it.
@@ -38,12 +40,17 @@ public record RunContext(
 
     /** Returns the context of figures that hold for a machine's links, whatever executes calls. */
     public static RunContext of(Machine machine) {
-        return new RunContext(MachineFacts.of(machine), null, null, null);
+        return new RunContext(MachineFacts.of(machine), null, null, null, null);
     }
 
     /** The same, simulated with some constants. */
     public RunContext with(String constants) {
-        return new RunContext(machine, backend, executor, constants);
+        return new RunContext(machine, backend, executor, constants, buffers);
+    }
+
+    /** The same of calls on some buffers. */
+    public RunContext ofBuffers(String named) {
+        return new RunContext(machine, backend, executor, profile, named);
     }
 
     /**
@@ -56,6 +63,7 @@ public record RunContext(
                 MachineFacts.of(machine),
                 platform.backend(),
                 platform.execution().label(),
-                profile);
+                profile,
+                null);
     }
 }

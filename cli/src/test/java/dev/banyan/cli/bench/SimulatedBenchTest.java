@@ -137,7 +137,7 @@ class SimulatedBenchTest {
 
     /** Buffers that kernels cannot reach are copied, and the choice of auto does not depend on them. */
     @Test
-    void otherBuffersTakeLongerWhereKernelsExchange() {
+    void otherBuffersTakeLongerWhereKernelsExchange() throws Exception {
         String calls = "predict --machine dgx-h100 -a auto -b 64M -e 64M";
         CommandRun allocated = CommandRun.of(calls);
         CommandRun any = CommandRun.of(calls + " --buffers any");
@@ -150,6 +150,11 @@ class SimulatedBenchTest {
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload resnet-50 -a packing --buffers any")
                         .out())
                 .contains("# kernels copy buffers through a staging buffer");
+        assertThat(CommandRun.of(calls + " --buffers any --format json")
+                        .json()
+                        .get("buffers")
+                        .asText())
+                .isEqualTo("any");
         String slots = "predict --machine p3.16xlarge -a auto -b 64M -e 64M";
         assertThat(CommandRun.of(slots + " --buffers any").out())
                 .isEqualTo(CommandRun.of(slots).out());

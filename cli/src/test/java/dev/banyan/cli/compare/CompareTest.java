@@ -34,6 +34,7 @@ class CompareTest {
                         "backend",
                         "executor",
                         "profile",
+                        "buffers",
                         "settings",
                         "devices",
                         "relays",

@@ -65,13 +65,8 @@ public final class Reporter {
      * @param platform what executes calls
      * @param profile the simulator's constants; null where it is not asked
      */
-    public void introduce(
-            ChosenMachine chosen,
-            String how,
-            Platform platform,
-            @Nullable String profile,
-            List<String> settingWarnings) {
-        context = RunContext.of(chosen.machine(), platform, profile);
+    public void introduce(ChosenMachine chosen, String how, RunContext conditions, List<String> settingWarnings) {
+        context = conditions;
         lines(List.of("# " + TerminalText.of(how) + ": "
                 + TerminalText.of(chosen.machine().name()) + ", "
                 + Numbers.count(chosen.machine().size(), "device")));
@@ -85,7 +80,7 @@ public final class Reporter {
 
     /** Prints the same of measured times. */
     public void introduce(ChosenMachine chosen, String how, Platform platform, List<String> settingWarnings) {
-        introduce(chosen, how, platform, null, settingWarnings);
+        introduce(chosen, how, RunContext.of(chosen.machine(), platform, null), settingWarnings);
     }
 
     /** Lines for people only. */
