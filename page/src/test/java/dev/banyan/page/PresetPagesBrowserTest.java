@@ -57,8 +57,7 @@ class PresetPagesBrowserTest {
         assertThat(Files.size(page)).isLessThan(1_500_000);
         browser.open(page);
         browser.assertFits(preset);
-        assertThat(browser.text("#step-note")
-                        .contains(", auto are of buffers from Communicator.allocateAll; gradients of DJL"))
+        assertThat(browser.text("#step-note").contains(", auto copy through a staging buffer, unlike"))
                 .as("only behind switches kernels exchange buffers directly")
                 .isEqualTo(!preset.startsWith("pcie") && !preset.equals("mi250x8"));
         browser.click("[data-gpu='1']");

@@ -44,10 +44,10 @@ public final class PredictCommand extends ReportCommand {
         allocated(CallBuffers.ALLOCATED),
         any(CallBuffers.ANY);
 
-        private final CallBuffers ofCalls;
+        private final CallBuffers kind;
 
-        Buffers(CallBuffers ofCalls) {
-            this.ofCalls = ofCalls;
+        Buffers(CallBuffers kind) {
+            this.kind = kind;
         }
     }
 
@@ -73,9 +73,10 @@ public final class PredictCommand extends ReportCommand {
             names = "--buffers",
             paramLabel = "allocated|any",
             description =
-                    "Buffers of the calls: allocated by Communicator.allocateAll (default), or any, as the gradients of"
-                            + " DJL are. It matters where kernels exchange buffers; the output says where.")
-    private Buffers buffers = Buffers.allocated;
+                    "Buffers of the calls: allocated by Communicator.allocateAll, or any, as gradients of PyTorch are"
+                            + " (default: any for a workload, else allocated). It matters where kernels exchange"
+                            + " buffers; the output says where.")
+    private @Nullable Buffers buffers;
 
     @Option(
             names = "--trace",
@@ -116,8 +117,9 @@ public final class PredictCommand extends ReportCommand {
     private void predict(@Nullable Workload workload, Config config, Reporter reporter) {
         ChosenMachine chosen = machine.choose(2);
         Profile constants = profile == null ? Profiles.of(chosen.machine()) : profile;
+        Buffers ofCalls = buffers != null ? buffers : workload != null ? Buffers.any : Buffers.allocated;
         SimulatedBench bench = new SimulatedBench(
-                chosen, constants, CudaBackendProvider.execution(config), buffers.ofCalls, reporter, trace, verbose);
+                chosen, constants, CudaBackendProvider.execution(config), ofCalls.kind, reporter, trace, verbose);
         List<AlgorithmConfig> algorithms = sweep.listed(variants);
         List<Sweep> sweeps =
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
@@ -127,7 +129,7 @@ public final class PredictCommand extends ReportCommand {
                 chosen,
                 how,
                 RunContext.of(chosen.machine(), bench.platform(algorithms), constants.name())
-                        .ofBuffers(buffers.name()),
+                        .ofBuffers(ofCalls.name()),
                 BenchCommand.warnings(config));
         if (workload != null) {
             bench.run(workload, algorithms);
@@ -140,7 +142,7 @@ public final class PredictCommand extends ReportCommand {
         sweep.refuseNonsense(variants);
         require(trace == null || !sweep.isSeveral(), "--trace shows one type and operation; name them with -d and -o");
         require(
-                trace == null || buffers == Buffers.allocated,
+                trace == null || buffers != Buffers.any,
                 "--trace shows no copies through a staging buffer; leave --buffers out");
         require(
                 !sweep.hasNccl() || trace == null,

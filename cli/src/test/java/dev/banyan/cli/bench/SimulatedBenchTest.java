@@ -107,8 +107,8 @@ class SimulatedBenchTest {
                                 + "\n"
                                 + "# the switch adds up in calls of more than 64 KiB by auto (rows \"in the switch\""
                                 + " of compare); no",
-                        "# kernels exchange buffers directly in calls of more than 64 KiB by auto: their times are of"
-                                + " buffers from")
+                        "# kernels copy buffers through a staging buffer in calls of more than 64 KiB by auto: their"
+                                + " times assume")
                 .doesNotContain(any);
         assertThat(CommandRun.of("predict --machine dgx-h100 --workload lenet-5 -a ring")
                         .out())
@@ -147,7 +147,7 @@ class SimulatedBenchTest {
         assertThat(any.out())
                 .containsPattern(" 405\\.9 ")
                 .contains("# auto takes packing\n", "# kernels copy buffers through a staging buffer in calls of more");
-        assertThat(CommandRun.of("predict --machine dgx-h100 --workload resnet-50 -a packing --buffers any")
+        assertThat(CommandRun.of("predict --machine dgx-h100 --workload resnet-50 -a packing")
                         .out())
                 .contains("# kernels copy buffers through a staging buffer");
         assertThat(CommandRun.of(calls + " --buffers any --format json")

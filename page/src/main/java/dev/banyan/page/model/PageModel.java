@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param anyRing whether all rings are equally good, so that NCCL needs none from a file
  * @param peerAccess whether some pair has it
  * @param predictedBy the profile and the execution that the simulator went by, in words
- * @param exchanging algorithms whose predicted calls are of buffers of Communicator.allocateAll
+ * @param exchanging algorithms whose predicted calls are of buffers of Communicator.allocateAll, and whose steps copy
  * @param curves time of a call over its size
  * @param playbacks calls, transfer by transfer
  * @param steps the gradients of models

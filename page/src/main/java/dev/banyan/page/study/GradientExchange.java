@@ -4,6 +4,8 @@ import dev.banyan.page.model.StepModel;
 import dev.banyan.page.model.StepModel.Exchange;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.PlannedSchedule;
+import dev.banyan.simulate.CallBuffers;
+import dev.banyan.simulate.SimulatedCosts;
 import dev.banyan.study.measured.SimulatedNccl;
 import dev.banyan.study.workload.CallTimes;
 import dev.banyan.study.workload.Workload;
@@ -19,15 +21,19 @@ final class GradientExchange {
     private static final double US_PER_MS = 1e3;
 
     private final Calls calls;
+    private final SimulatedCosts costs;
     private final List<AlgorithmConfig> algorithms;
     private final Optional<SimulatedNccl> nccl;
 
     /**
+     * @param costs of calls on {@linkplain CallBuffers#ANY any buffers}, as gradients lie in memory of PyTorch
      * @param algorithms those of the first curves
      * @param nccl that of the next curve, if there is one
      */
-    GradientExchange(Calls calls, List<AlgorithmConfig> algorithms, Optional<SimulatedNccl> nccl) {
+    GradientExchange(
+            Calls calls, SimulatedCosts costs, List<AlgorithmConfig> algorithms, Optional<SimulatedNccl> nccl) {
         this.calls = calls;
+        this.costs = costs;
         this.algorithms = algorithms;
         this.nccl = nccl;
     }
@@ -49,7 +55,7 @@ final class GradientExchange {
                 .map(size -> bySize.computeIfAbsent(
                         size, key -> calls.plan(calls.choose(algorithms.get(algorithm), key), key)))
                 .toList();
-        CallTimes times = new CallTimes(calls.costs(), keys);
+        CallTimes times = new CallTimes(costs, keys);
         double[] together = times.endsUs(keys.size());
         double oneByOneUs = times.endUs(1);
         return new Exchange(

@@ -14,6 +14,7 @@ import dev.banyan.schedule.plan.AlgorithmChoice;
 import dev.banyan.schedule.plan.AlgorithmConfig;
 import dev.banyan.schedule.plan.Execution;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.CallBuffers;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.simulate.SimulatedCosts;
@@ -151,7 +152,8 @@ public final class PageStudy {
                 simulated(onPart);
             }
         }
-        GradientExchange exchange = new GradientExchange(calls, withAuto, nccl.model());
+        GradientExchange exchange = new GradientExchange(
+                calls, new SimulatedCosts(machine, profile, execution, CallBuffers.ANY), withAuto, nccl.model());
         List<StepModel> steps = new ArrayList<>();
         for (Workload gradients : models) {
             steps.add(exchange.of(gradients));

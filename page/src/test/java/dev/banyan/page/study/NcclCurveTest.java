@@ -43,7 +43,7 @@ class NcclCurveTest {
         NcclCurve nccl = NcclCurve.of(machine, Profiles.of(machine));
         Curve curve = nccl.curve().orElseThrow();
         assertThat(curve.name()).isEqualTo("nccl (exported file)");
-        assertThat(curve.points().getLast().choice()).isEqualTo("nccl/trees");
+        assertThat(curve.points().getLast().choice()).isEqualTo("nccl/trees/Simple");
         Curve.Point last = curve.points().getLast();
         assertThat(last.bytes() / last.us() / 1e3).isBetween(16.0, 0.92 * 24);
     }

@@ -76,7 +76,8 @@ public record WorkloadRow(
         return List.of(
                 "# workload " + workload.name() + ": " + Numbers.count(workload.keys(), "call") + ", " + bytes(workload)
                         + " bytes on each of " + Numbers.count(devices, "device") + ", in place",
-                "# in flight: calls that are started before one waits for all of them",
+                "# in flight: calls that are started before one waits for all of them"
+                        + (workload.keys() > FEW_IN_FLIGHT ? " (1, " + FEW_IN_FLIGHT + " as an example, and all)" : ""),
                 heading("algorithm", "in flight", "time", "algbw", measured ? "  #wrong" : ""),
                 heading("", "(calls)", "(ms)", "(GB/s)", measured ? "        " : ""));
     }

@@ -24,7 +24,7 @@ public enum Protocol {
             Constant.NCCL_SIMPLE_FILL_US),
     /** Trees of a graph file in place of its rings, which signal as {@link #SIMPLE} does. */
     TREES(
-            "trees",
+            "trees/Simple",
             Constant.NCCL_SIMPLE_BASE_US,
             Constant.NCCL_SIMPLE_HOP_US,
             Constant.NCCL_SIMPLE_FRACTION,

@@ -220,7 +220,10 @@ public record Comparison(
                 rate.name().equals(SwitchRate.PACKING) ? rate.sentence() : null);
     }
 
-    /** NCCL, rated by its links as all others, and predicted by its model. */
+    /**
+     * NCCL, rated by its links as all others, and predicted by its model; with rings of its own, too, where the model
+     * takes others.
+     */
     private static List<Row> nccl(ChosenMachine chosen, BigFraction bound, List<Limit> beyond) {
         try {
             SimulatedNccl nccl = SimulatedNccl.compared(chosen.machine(), Profiles.of(chosen.machine()));
@@ -229,7 +232,7 @@ public record Comparison(
             Optional<Limit> higher = least <= bound.doubleValue()
                     ? Optional.empty()
                     : beyond.stream().filter(limit -> limit.algbwGBs() >= least).findFirst();
-            return List.of(new Row(
+            Row row = new Row(
                     nccl.name(),
                     rate,
                     rate / higher.map(Limit::algbwGBs).orElse(bound.doubleValue()),
@@ -241,7 +244,23 @@ public record Comparison(
                     null,
                     nccl.remark(Collective.ALL_REDUCE)
                             + higher.map(limit -> ". Its ratio is to the bound (" + limit.counted() + ")")
-                                    .orElse("")));
+                                    .orElse(""));
+            // No time of NCCL's own rings is known, as it may not use their channels well.
+            return Stream.concat(
+                            nccl.ownRings().stream()
+                                    .map(own -> new Row(
+                                            AlgorithmChoice.NCCL.label() + " (own rings)",
+                                            own.mostGbs(),
+                                            own.mostGbs() / bound.doubleValue(),
+                                            null,
+                                            chosen.machine().size() - 1,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null)),
+                            Stream.of(row))
+                    .toList();
         } catch (IllegalArgumentException e) {
             return List.of(new Row(
                     AlgorithmChoice.NCCL.label(), null, null, null, null, null, null, e.getMessage(), null, null));

@@ -95,7 +95,10 @@ public record ImportedGraph(String file, RingChannels channels, Optional<NcclCha
             return "";
         }
         return ": " + String.join(", ", crossings.subList(0, Math.min(SHOWN, crossings.size())))
-                + (crossings.size() > SHOWN ? " and " + (crossings.size() - SHOWN) + " more hops do" : "");
+                + (crossings.size() > SHOWN
+                        ? " and so " + (crossings.size() == SHOWN + 1 ? "does" : "do") + " "
+                                + Numbers.count(crossings.size() - SHOWN, "other hop")
+                        : "");
     }
 
     /**
@@ -110,7 +113,7 @@ public record ImportedGraph(String file, RingChannels channels, Optional<NcclCha
                 channels.rings().size(),
                 bound,
                 name + ", from " + file + ", " + Numbers.count(channels.orders().size(), "channel") + remark
-                        + "; no time of a file is predicted");
+                        + "; the time of a given file is not predicted");
         return Stream.concat(
                         Stream.of(rings),
                         chains.stream()

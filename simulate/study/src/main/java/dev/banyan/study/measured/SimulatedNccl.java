@@ -233,22 +233,33 @@ public final class SimulatedNccl {
         return ChoiceText.name(AlgorithmChoice.NCCL.label(), setUp().orElse(null));
     }
 
-    /** Returns what the rings that NCCL finds itself probably carry of an allreduce, in words. */
-    private String ownRings(Collective collective) {
-        if (collective != Collective.ALL_REDUCE) {
-            return "";
+    /**
+     * The algbw of an allreduce by the links over rings that NCCL finds itself.
+     *
+     * @param leastGbs in GB/s, if one channel carries all
+     * @param mostGbs in GB/s, if its channels fill the links
+     */
+    public record OwnRings(double leastGbs, double mostGbs) {
+        /** Returns the rates in words. */
+        public String rates() {
+            return (leastGbs < mostGbs ? Numbers.plain(leastGbs) + " to " : "") + Numbers.gbs(mostGbs);
+        }
+    }
+
+    /** Returns the rings that NCCL probably finds without the exported file; nothing where it needs none. */
+    public Optional<OwnRings> ownRings() {
+        if (!mayFindOthers) {
+            return Optional.empty();
         }
         List<NcclSearch> found = NcclSearch.countedBetweenSockets(machine).stream()
                 .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
                 .toList();
-        double factor = collective.busFactor(machine.size());
+        double factor = Collective.ALL_REDUCE.busFactor(machine.size());
         double most = found.stream().mapToDouble(NcclSearch::linksGbs).max().orElseThrow() / factor;
         double least = Math.min(
                 most,
                 found.stream().mapToDouble(NcclSearch::oneChannelGbs).min().orElseThrow() / factor);
-        return ", which by the links probably carry "
-                + (least < most ? Numbers.plain(least) + " to " : "") + Numbers.gbs(most)
-                + " of algbw (banyan export says why)";
+        return Optional.of(new OwnRings(least, most));
     }
 
     /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
@@ -288,7 +299,11 @@ public final class SimulatedNccl {
         }
         if (takesFile) {
             remarks.add("Without the file NCCL takes "
-                    + (mayFindOthers ? "rings of its own" + ownRings(collective) : "rings")
+                    + ownRings()
+                            .filter(_ -> collective == Collective.ALL_REDUCE)
+                            .map(own -> "rings of its own, which by the links probably carry " + own.rates()
+                                    + " of algbw (banyan export says why)")
+                            .orElse(mayFindOthers ? "rings of its own" : "rings")
                     + (takesTrees ? ", or trees by NCCL_ALGO=Tree, which may be as fast as those of the file" : "")
                     + "; without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
         }
