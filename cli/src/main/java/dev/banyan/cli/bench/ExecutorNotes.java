@@ -144,7 +144,8 @@ record ExecutorNotes(
                                             : "are of several processes (those of one process, which takes slots as"
                                                     + " other algorithms do, are not shown) and ")
                                     + "assume that no copy overlaps a transfer; --buffers allocated has those of"
-                                    + " Communicator.allocateAll, without such copies. auto chooses as for those")
+                                    + " Communicator.allocateAll, without such copies. auto chooses by those, so that"
+                                    + " another algorithm may be faster here")
                     + ". All other times hold for any buffers. NCCL's kernels for symmetric memory are not modelled");
         }
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {

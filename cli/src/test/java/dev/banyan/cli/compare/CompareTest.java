@@ -105,7 +105,7 @@ class CompareTest {
         String machine = " --pcie-gen 4 --pcie-lanes 16 --nvlink-gbs 14 --socket-gbs 24 --peer-access yes -m " + file;
         assertThat(CommandRun.of("compare" + machine).out())
                 .contains(
-                        "\n  nccl (own rings)             16.000     0.667             -",
+                        "\n  nccl (own rings, at best)    16.000     0.667             -",
                         "\n  nccl (exported file)         24.000     1.000        ",
                         "rings of its own, which by the links probably carry 10 to 16 GB/s of algbw",
                         "\n# nccl (exported file): a model of NCCL with a file of banyan export",

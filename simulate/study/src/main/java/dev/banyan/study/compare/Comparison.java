@@ -249,7 +249,7 @@ public record Comparison(
             return Stream.concat(
                             nccl.ownRings().stream()
                                     .map(own -> new Row(
-                                            AlgorithmChoice.NCCL.label() + " (own rings)",
+                                            AlgorithmChoice.NCCL.label() + " (own rings, at best)",
                                             own.mostGbs(),
                                             own.mostGbs() / bound.doubleValue(),
                                             null,

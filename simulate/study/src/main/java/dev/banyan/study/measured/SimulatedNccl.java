@@ -302,7 +302,7 @@ public final class SimulatedNccl {
                     + ownRings()
                             .filter(_ -> collective == Collective.ALL_REDUCE)
                             .map(own -> "rings of its own, which by the links probably carry " + own.rates()
-                                    + " of algbw (banyan export says why)")
+                                    + " of algbw (banyan export says why), and of which no time is predicted")
                             .orElse(mayFindOthers ? "rings of its own" : "rings")
                     + (takesTrees ? ", or trees by NCCL_ALGO=Tree, which may be as fast as those of the file" : "")
                     + "; without NCCL_P2P_LEVEL=SYS it may go through the host's memory");

@@ -89,7 +89,8 @@ public record PredictedExecution(Execution execution, List<AlgorithmConfig> exch
                         && hasPeersAcrossCpus(machine)
                 ? Optional.of(
                         "one process that holds all GPUs runs these graphs; several processes run kernels, of which no"
-                                + " prediction exists, since nobody has measured how fast they store through a CPU")
+                                + " prediction exists, since nobody has measured how fast kernels write to another GPU"
+                                + " through a CPU")
                 : Optional.empty();
     }
 
