@@ -112,7 +112,7 @@ function show() {
   const kinds = new Set(ours.flatMap((way) => curves[way.curve].points.map((point) => point.most !== undefined)));
   byId("step-note").replaceChildren(
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
-      "makes them (25 MiB or more, the first 1 MiB or more; DJL with a process for each GPU makes a call for each gradient); in place, predicted as the curves above are, without computing in between and without a range. " +
+      "makes them (25 MiB or more, the first 1 MiB or more); in place, predicted as the curves above are, without computing in between and without a range. " +
       (model.exchanging.length
         ? `Gradients lie in memory of PyTorch, which ${model.exchanging.join(", ")} copy through a staging buffer, unlike the buffers above. `
         : "") +

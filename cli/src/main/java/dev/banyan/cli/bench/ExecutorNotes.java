@@ -62,8 +62,8 @@ record ExecutorNotes(
                 rows.stream().map(Row::algorithm).collect(Collectors.toSet()),
                 exchanging,
                 inSwitch));
-        lines.add("# ranges of Banyan's times come from those constants that have a range, all at one end, so that a"
-                + " mixture may lie outside; others, measured or assumed, count without a range"
+        lines.add("# a range of Banyan's time goes from all constants at their fast ends to all at their slow ends, and"
+                + " mixtures may lie outside; constants without a range, measured or assumed, count as they are"
                 + (verbose ? ":" : "; -v prints all, with their sources"));
         lines.addAll(constants(true));
         return lines;
@@ -96,6 +96,13 @@ record ExecutorNotes(
                 && exchanging.isEmpty()
                 && OtherGpus.remark(chosen.machine()).isEmpty()) {
             lines.add("# these times hold for any buffers");
+        }
+        if (!algorithms.isEmpty() && OtherGpus.remark(chosen.machine()).isEmpty()) {
+            lines.add("# DJL with a process for each GPU makes a call for each gradient, "
+                    + (otherExecutor().isEmpty()
+                            ? "as these are without --bucket, all in flight"
+                            : "by kernels, which are not predicted here")
+                    + "; in one process it sums on one GPU and spreads parameters, which is not predicted");
         }
         return lines;
     }
@@ -144,8 +151,8 @@ record ExecutorNotes(
                                             : "are of several processes (those of one process, which takes slots as"
                                                     + " other algorithms do, are not shown) and ")
                                     + "assume that no copy overlaps a transfer; --buffers allocated has those of"
-                                    + " Communicator.allocateAll, without such copies. auto chooses by those, so that"
-                                    + " another algorithm may be faster here")
+                                    + " Communicator.allocateAll, without such copies. auto chooses by the times of"
+                                    + " allocated buffers, so that another algorithm may be faster here")
                     + ". All other times hold for any buffers. NCCL's kernels for symmetric memory are not modelled");
         }
         if (algorithms.stream().anyMatch(algorithm -> algorithm.algorithm() == AlgorithmChoice.ONE_SHOT)) {

@@ -124,7 +124,7 @@ public final class PredictCommand extends ReportCommand {
         List<Sweep> sweeps =
                 workload != null ? List.of() : sweep.sweeps(chosen.machine().size(), variants);
         require(trace == null || algorithms.size() == 1, "--trace shows one algorithm; name it with --algorithm");
-        String how = "predicted with " + Profiles.described(chosen.machine(), constants);
+        String how = "predicted with " + Profiles.described(chosen.machine(), constants) + bench.buffers();
         reporter.introduce(
                 chosen,
                 how,

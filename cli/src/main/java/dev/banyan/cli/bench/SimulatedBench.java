@@ -135,6 +135,16 @@ final class SimulatedBench {
         reproducible = bench.reproducible;
     }
 
+    /** Returns which buffers the calls are on, to follow the profile; nothing where it makes no difference. */
+    String buffers() {
+        return execution != Execution.PROGRAMS
+                        || !costs.usual().programSimulator(List.of()).takesExchanges()
+                ? ""
+                : buffers == CallBuffers.ALLOCATED
+                        ? ", buffers of Communicator.allocateAll"
+                        : ", any buffers (long calls copy them)";
+    }
+
     /** Returns what executes most predicted calls by some algorithms. */
     Platform platform(List<AlgorithmConfig> asked) {
         List<AlgorithmConfig> algorithms = Sweep.withoutNccl(asked);

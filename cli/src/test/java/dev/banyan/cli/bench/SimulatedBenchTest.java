@@ -61,7 +61,8 @@ class SimulatedBenchTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains(
-                        "# predicted with profile v100-nvlink: p3.8xlarge, 4 devices\n",
+                        "# predicted with profile v100-nvlink, buffers of Communicator.allocateAll: p3.8xlarge, 4"
+                                + " devices\n",
                         "what to expect",
                         "at no more than 75 GB/s")
                 .doesNotContain("#wrong", "Out of bounds");

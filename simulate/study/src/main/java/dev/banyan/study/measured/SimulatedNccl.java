@@ -267,6 +267,13 @@ public final class SimulatedNccl {
         return String.join(". ", remarks(collective));
     }
 
+    /** Returns whether the constants are of an NCCL before LL128, which goes over NVLink alone. */
+    private boolean lacksLl128(boolean isRccl) {
+        return !isRccl
+                && rings.rings().network().takesFastLinksAlone()
+                && profile.get(Constant.NCCL_LL128_FRACTION) == 0;
+    }
+
     /** Returns the same as sentences without full stops. */
     public List<String> remarks(Collective collective) {
         boolean isRccl = LinkNames.isOfAmd(machine);
@@ -286,7 +293,9 @@ public final class SimulatedNccl {
                                 + " NCCL_P2P_LEVEL=SYS)"
                         : ": simulated rings and protocols of " + (isRccl ? "RCCL by the model of NCCL" : "NCCL"))
                 + (rings.addsInSwitch(collective) ? " and its sums in the switch (NVLS)" : "")
-                + (takesTrees ? "" : ", without its trees")
+                + (takesTrees
+                        ? ""
+                        : ", without its trees" + (lacksLl128(isRccl) ? " and LL128 (NCCL 2.5 and later)" : ""))
                 + ", profile " + profile.name() + ", a process for each GPU");
         if (takesTrees) {
             remarks.add("For large calls it takes the file's trees, which carry "
