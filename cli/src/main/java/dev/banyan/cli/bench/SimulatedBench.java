@@ -110,7 +110,7 @@ final class SimulatedBench {
         this.profile = profile;
         costs = new RangedCosts(chosen.machine(), profile, execution);
         this.buffers = buffers;
-        ofBuffers = new RangedCosts(chosen.machine(), profile, execution, buffers);
+        ofBuffers = ofBuffers(buffers, costs, chosen, execution);
         this.execution = execution;
         withoutSwitch = false;
         this.reporter = reporter;
@@ -123,16 +123,25 @@ final class SimulatedBench {
         chosen = bench.chosen;
         profile = bench.profile;
         execution = bench.execution;
-        Profile alone =
-                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements");
-        costs = new RangedCosts(chosen.machine(), alone, execution);
+        costs = new RangedCosts(
+                chosen.machine(),
+                profile.with(Constant.EXCHANGE_MULTICAST_FRACTION, 0, "the switch does not combine such elements"),
+                execution);
         buffers = bench.buffers;
-        ofBuffers = new RangedCosts(chosen.machine(), alone, execution, buffers);
+        ofBuffers = ofBuffers(buffers, costs, chosen, execution);
         withoutSwitch = true;
         reporter = bench.reporter;
         trace = bench.trace;
         verbose = bench.verbose;
         reproducible = bench.reproducible;
+    }
+
+    /** Returns the costs of calls on the buffers that are asked for: those of plans, where these are the same. */
+    private static RangedCosts ofBuffers(
+            CallBuffers buffers, RangedCosts ofPlans, ChosenMachine chosen, Execution execution) {
+        return buffers == CallBuffers.ALLOCATED
+                ? ofPlans
+                : new RangedCosts(chosen.machine(), ofPlans.usual().profile(), execution, buffers);
     }
 
     /** Returns which buffers the calls are on, to follow the profile; nothing where it makes no difference. */
