@@ -54,11 +54,23 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs, doubl
     /**
      * Models the search over all devices of a machine.
      *
-     * @param socketGbs the bandwidth between sockets that NCCL assumes, in GB/s one way
-     * @return empty if no ring joins the devices
+     * @param socketGbs bandwidths between sockets that NCCL may assume, in GB/s one way
+     * @return a search for each of them; empty if no ring joins the devices
      */
-    public static Optional<NcclSearch> of(Machine machine, double socketGbs) {
-        Machine counted = new Machine(
+    public static List<NcclSearch> of(Machine machine, List<Double> socketGbs) {
+        int[] all = IntStream.range(0, machine.size()).toArray();
+        Optional<RingSet> real = RingSet.of(machine, all);
+        return real.isEmpty()
+                ? List.of()
+                : socketGbs.stream()
+                        .flatMap(gbs -> RingSet.of(counted(machine, gbs), all).stream())
+                        .map(rings -> of(rings, real.get()))
+                        .toList();
+    }
+
+    /** Returns a machine as NCCL counts its links. */
+    private static Machine counted(Machine machine, double socketGbs) {
+        return new Machine(
                 machine.name(),
                 machine.devices(),
                 machine.hubs(),
@@ -76,9 +88,6 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs, doubl
                         .toList(),
                 machine.nics(),
                 machine.warnings());
-        int[] all = IntStream.range(0, machine.size()).toArray();
-        Optional<RingSet> real = RingSet.of(machine, all);
-        return real.flatMap(_ -> RingSet.of(counted, all)).map(rings -> of(rings, real.get()));
     }
 
     private static NcclSearch of(RingSet counted, RingSet real) {

@@ -203,9 +203,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         int n = machine.size();
         double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
         List<Double> counted = assumed != null ? List.of(assumed) : NcclSearch.countedBetweenSockets(machine);
-        List<NcclSearch> searches = counted.stream()
-                .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
-                .toList();
+        List<NcclSearch> searches = NcclSearch.of(machine, counted);
         double least = searches.stream()
                 .mapToDouble(search -> busbw / search.linksGbs())
                 .min()

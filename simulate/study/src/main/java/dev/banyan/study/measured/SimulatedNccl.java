@@ -35,8 +35,8 @@ public final class SimulatedNccl {
     private final NcclRings rings;
     /** Trees of the exported file that NCCL's tuner probably takes for large allreduces, if it does. */
     private final Optional<NcclChains> trees;
-    /** True if NCCL's own search may find slower rings than those of the exported file. */
-    private final boolean mayFindOthers;
+    /** The rings that NCCL probably finds itself, where they may be slower than those of the exported file. */
+    private final Optional<OwnRings> ownRings;
 
     private final Profile profile;
     private final Transport transport;
@@ -70,7 +70,9 @@ public final class SimulatedNccl {
         trees = goesPeerToPeer && !alone.rings().network().takesFastLinksAlone()
                 ? trees(machine, alone.rings())
                 : Optional.empty();
-        mayFindOthers = goesPeerToPeer && NcclSearch.matters(alone.rings().network());
+        ownRings = goesPeerToPeer && NcclSearch.matters(alone.rings().network())
+                ? Optional.of(OwnRings.of(machine))
+                : Optional.empty();
         rings = trees.map(chains -> alone.withTrees(chains.orders(), NcclChains.EXPECTED))
                 .orElse(alone);
     }
@@ -225,7 +227,7 @@ public final class SimulatedNccl {
 
     /** Returns that it models NCCL with an exported file; nothing where NCCL needs none. */
     public Optional<String> setUp() {
-        return mayFindOthers || trees.isPresent() ? Optional.of("exported file") : Optional.empty();
+        return ownRings.isPresent() || trees.isPresent() ? Optional.of("exported file") : Optional.empty();
     }
 
     /** Returns the name of its rows. */
@@ -240,6 +242,15 @@ public final class SimulatedNccl {
      * @param mostGbs in GB/s, if its channels fill the links
      */
     public record OwnRings(double leastGbs, double mostGbs) {
+        private static OwnRings of(Machine machine) {
+            List<NcclSearch> found = NcclSearch.of(machine, NcclSearch.countedBetweenSockets(machine));
+            double factor = Collective.ALL_REDUCE.busFactor(machine.size());
+            double most = found.stream().mapToDouble(NcclSearch::linksGbs).max().orElseThrow() / factor;
+            double least =
+                    found.stream().mapToDouble(NcclSearch::oneChannelGbs).min().orElseThrow() / factor;
+            return new OwnRings(Math.min(least, most), most);
+        }
+
         /** Returns the rates in words. */
         public String rates() {
             return (leastGbs < mostGbs ? Numbers.plain(leastGbs) + " to " : "") + Numbers.gbs(mostGbs);
@@ -248,18 +259,7 @@ public final class SimulatedNccl {
 
     /** Returns the rings that NCCL probably finds without the exported file; nothing where it needs none. */
     public Optional<OwnRings> ownRings() {
-        if (!mayFindOthers) {
-            return Optional.empty();
-        }
-        List<NcclSearch> found = NcclSearch.countedBetweenSockets(machine).stream()
-                .flatMap(gbs -> NcclSearch.of(machine, gbs).stream())
-                .toList();
-        double factor = Collective.ALL_REDUCE.busFactor(machine.size());
-        double most = found.stream().mapToDouble(NcclSearch::linksGbs).max().orElseThrow() / factor;
-        double least = Math.min(
-                most,
-                found.stream().mapToDouble(NcclSearch::oneChannelGbs).min().orElseThrow() / factor);
-        return Optional.of(new OwnRings(least, most));
+        return ownRings;
     }
 
     /** Returns how its times of a collective come about and how far they can be trusted, in one line. */
@@ -308,11 +308,10 @@ public final class SimulatedNccl {
         }
         if (takesFile) {
             remarks.add("Without the file NCCL takes "
-                    + ownRings()
-                            .filter(_ -> collective == Collective.ALL_REDUCE)
+                    + ownRings.filter(_ -> collective == Collective.ALL_REDUCE)
                             .map(own -> "rings of its own, which by the links probably carry " + own.rates()
                                     + " of algbw (banyan export says why), and of which no time is predicted")
-                            .orElse(mayFindOthers ? "rings of its own" : "rings")
+                            .orElse(ownRings.isPresent() ? "rings of its own" : "rings")
                     + (takesTrees ? ", or trees by NCCL_ALGO=Tree, which may be as fast as those of the file" : "")
                     + "; without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
         }
