@@ -82,17 +82,18 @@ class ExportCommandTest {
                         .err())
                 .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
                 .contains(
-                        "(add the whole output of lscpu to the file, or state what you know by --socket-gbs)",
-                        "as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu"
-                                + " to the description, or state it by --nccl-socket-gbs)\n",
+                        "(add lscpu's lines Architecture, Vendor ID, CPU family and Model to the file, or state what"
+                                + " you know by --socket-gbs)",
+                        "as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add lscpu's lines Vendor ID,"
+                                + " CPU family and Model to the description, or state it by --nccl-socket-gbs)\n",
+                        "Whatever it counts, the links carry 6.667 GB/s of algbw over these channels\n",
                         "less 8% for trees, as NCCL's tuner counts, and not measured: 1.4 times\n");
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)
                         .err())
                 .doesNotContain("trees")
-                .contains(
-                        "measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if one channel"
-                                + " carries all, at 15 GB/s of busbw (on the two AMD EPYC of NVIDIA/nccl#2127 one"
-                                + " did, at 15)\n");
+                .contains("measured: 1.0 times if NCCL's own channels fill the links, and up to 1.6 times if it sends"
+                        + " all through one of its rings, at 15 GB/s of busbw (on the two AMD EPYC of"
+                        + " NVIDIA/nccl#2127 it did, at 15)\n");
         String cpu = "Vendor ID: GenuineIntel\nCPU family: 6\nModel: 106\n";
         Files.writeString(topo, Files.readString(topo) + cpu);
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --socket-gbs 60 --peer-access yes --machine " + topo)

@@ -217,9 +217,11 @@ public final class BenchCommand extends ReportCommand {
             reporter.lines(List.of("# auto takes the star on host memory: all algorithms read and write each byte of an"
                     + " all_reduce once, and it has the fewest steps"));
         }
-        return workload == null
-                ? Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter)
-                : bench.run(workload, listed, repeated.runs());
+        if (workload != null) {
+            return bench.run(workload, listed, repeated.runs());
+        }
+        reporter.lines(sweep.leftOut());
+        return Sweep.runAll(possible(bench, sweeps, reporter), bench::run, reporter);
     }
 
     /** Leaves out sweeps that cannot be run, unless that is all of them: the first one says why then. */

@@ -134,6 +134,7 @@ public final class PredictCommand extends ReportCommand {
         if (workload != null) {
             bench.run(workload, algorithms);
         } else {
+            reporter.lines(sweep.leftOut());
             Sweep.runAll(sweeps, bench::run, reporter);
         }
     }

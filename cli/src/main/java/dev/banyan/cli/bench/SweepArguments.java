@@ -161,6 +161,13 @@ final class SweepArguments extends OptionGroup {
         return chosen.stream().map(named::of).distinct().toList();
     }
 
+    /** Says which algorithms are left out without a word of the user; empty if none is. */
+    List<String> leftOut() {
+        return algorithms == null && anySizeGiven()
+                ? List.of("# auto alone, as sizes are named and no algorithm; -a all has the others")
+                : List.of();
+    }
+
     boolean anySizeGiven() {
         return first != null || last != null || factor != null || step != null;
     }

@@ -348,7 +348,11 @@ class SimulatedBenchTest {
         assertThat(us(refused + " -a nccl"))
                 .isGreaterThan(1.4 * us(granted + " -a nccl"))
                 .isCloseTo(us(refused + " -a ring"), withinPercentage(1));
+        assertThat(CommandRun.of(granted).out())
+                .as("the other algorithms are left out, which is said")
+                .contains("# auto alone, as sizes are named and no algorithm; -a all has the others\n");
         assertThat(CommandRun.of(refused + " -a nccl").out())
+                .doesNotContain("auto alone")
                 .contains("here NCCL goes over NVLinks and through the host's memory, as it did in none of the sweeps")
                 .doesNotContain("NCCL_P2P_LEVEL");
         String kernels = "# one process that holds all GPUs runs these graphs; several processes";

@@ -214,6 +214,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .orElse(1);
         remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
         if (most <= CLOSE * Math.max(1, least)) {
+            remarks.add("Whatever it counts, the links carry "
+                    + Numbers.gbs(busbw / least / Collective.ALL_REDUCE.busFactor(n))
+                    + " of algbw over these channels");
             remarks.add(expected(least, takesChains));
             return remarks;
         }
@@ -225,8 +228,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                         ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
                 + Numbers.format(
-                        "and up to %.1f times if one channel carries all, at %s of busbw (on the two AMD EPYC of"
-                                + " NVIDIA/nccl#2127 one did, at 15)",
+                        "and up to %.1f times if it sends all through one of its rings, at %s of busbw (on the two AMD"
+                                + " EPYC of NVIDIA/nccl#2127 it did, at 15)",
                         most, Numbers.gbs(busbw / most)));
         return remarks;
     }
@@ -244,8 +247,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         String between = " between two NUMA nodes" + (ofCpu ? " of this CPU" : "");
         if (counted.equals(NcclSearch.ANY_CPU)) {
             return channels.stream().distinct().collect(Collectors.joining(" or "))
-                    + ", as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add the whole output of lscpu to"
-                    + " the description, or state it by --nccl-socket-gbs)";
+                    + ", as it counts 6 to 40 GB/s between two NUMA nodes, by the CPU (add lscpu's lines Vendor ID, CPU"
+                    + " family and Model to the description, or state it by --nccl-socket-gbs)";
         }
         if (counted.size() == 1) {
             return channels.getFirst() + ", as it counts " + Numbers.gbs(counted.getFirst()) + between;

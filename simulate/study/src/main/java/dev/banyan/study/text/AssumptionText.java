@@ -47,7 +47,7 @@ public final class AssumptionText {
                 .distinct()
                 .collect(Collectors.joining(" or "));
         String cpu = assumed.stream().anyMatch(phrase -> phrase.endsWith(SpeedChoice.BETWEEN_SOCKETS))
-                ? "add the whole output of lscpu to the file, or "
+                ? "add lscpu's lines Architecture, Vendor ID, CPU family and Model to the file, or "
                 : "";
         return Optional.of("assumed: " + String.join("; ", assumed)
                 + (assumed.stream().allMatch(phrase -> BESIDE_NVLINKS.stream().anyMatch(phrase::contains))
