@@ -112,9 +112,9 @@ function show() {
   const kinds = new Set(ours.flatMap((way) => curves[way.curve].points.map((point) => point.most !== undefined)));
   byId("step-note").replaceChildren(
     `${size(bytesOf(step))} of F32 in ${count(step.elements.length, "bucket")} as PyTorch's DistributedDataParallel ` +
-      "makes them (25 MiB or more, the first 1 MiB or more); in place, predicted as the curves above are, without computing in between and without a range. " +
+      "makes them (25 MiB or more, the first 1 MiB or more); in place, predicted without computing in between and without a range, so that no winner is certain. PyTorch itself cannot call Banyan. " +
       (model.exchanging.length
-        ? `Gradients lie in memory of PyTorch, which ${model.exchanging.join(", ")} copy through a staging buffer, unlike the buffers above. `
+        ? `The gradients lie in buffers of the trainer, which ${model.exchanging.join(", ")} copy through a staging buffer; the curves above are of buffers of Communicator.allocateAll, which need no copies. `
         : "") +
       "auto chooses for each call alone." +
       (kinds.has(true) ? " Kernels of calls in flight run one after another." : "") +

@@ -57,7 +57,7 @@ class PresetPagesBrowserTest {
         assertThat(Files.size(page)).isLessThan(1_500_000);
         browser.open(page);
         browser.assertFits(preset);
-        assertThat(browser.text("#step-note").contains(", auto copy through a staging buffer, unlike"))
+        assertThat(browser.text("#step-note").contains(", auto copy through a staging buffer; the curves above"))
                 .as("only behind switches kernels exchange buffers directly")
                 .isEqualTo(!preset.startsWith("pcie") && !preset.equals("mi250x8"));
         browser.click("[data-gpu='1']");
@@ -88,8 +88,8 @@ class PresetPagesBrowserTest {
         assertThat(browser.text("#bound")).startsWith("At the links' rates no schedule exceeds");
         assertThat(browser.text("#assumed"))
                 .startsWith("Assumed: PCIe gen3, 12 GB/s one way for 16 lanes")
-                .contains("no other speed is assumed (add the whole output of"
-                        + " lscpu to the file, or state what you know by --socket-gbs or --gpu or --pcie-gen or"
+                .contains("no other speed is assumed (add lscpu's lines Architecture, Vendor ID, CPU family and Model"
+                        + " to the file, or state what you know by --socket-gbs or --gpu or --pcie-gen or"
                         + " --pcie-lanes).");
         assertThat(model.algorithms().get(model.chosen())).isEqualTo("ring");
         assertThat(browser.find("input[name='algorithm']:checked").getAttribute("value"))

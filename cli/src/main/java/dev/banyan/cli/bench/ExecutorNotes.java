@@ -95,13 +95,13 @@ record ExecutorNotes(
         if (!algorithms.isEmpty()
                 && exchanging.isEmpty()
                 && OtherGpus.remark(chosen.machine()).isEmpty()) {
-            lines.add("# these times hold for any buffers");
+            lines.add("# these times hold for buffers of any allocator");
         }
         if (!algorithms.isEmpty() && OtherGpus.remark(chosen.machine()).isEmpty()) {
-            lines.add("# DJL with a process for each GPU makes a call for each gradient, "
+            lines.add("# DJL with a process for each GPU makes a call for each gradient"
                     + (otherExecutor().isEmpty()
-                            ? "as these are without --bucket, all in flight"
-                            : "by kernels, which are not predicted here")
+                            ? ": leave --bucket out, and read the row with all calls in flight"
+                            : ", by kernels, which are not predicted here")
                     + "; in one process it sums on one GPU and spreads parameters, which is not predicted");
         }
         return lines;

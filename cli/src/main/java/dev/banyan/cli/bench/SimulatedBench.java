@@ -150,8 +150,9 @@ final class SimulatedBench {
                         || !costs.usual().programSimulator(List.of()).takesExchanges()
                 ? ""
                 : buffers == CallBuffers.ALLOCATED
-                        ? ", buffers of Communicator.allocateAll"
-                        : ", any buffers (long calls copy them)";
+                        ? ", buffers of Communicator.allocateAll (--buffers any: those of other allocators)"
+                        : ", buffers of any allocator, which long calls copy (--buffers allocated: those of"
+                                + " Communicator.allocateAll, the default without --workload)";
     }
 
     /** Returns what executes most predicted calls by some algorithms. */

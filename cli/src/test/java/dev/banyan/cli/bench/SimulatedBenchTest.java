@@ -61,8 +61,8 @@ class SimulatedBenchTest {
         assertThat(run.status()).as(run.err()).isZero();
         assertThat(run.out())
                 .contains(
-                        "# predicted with profile v100-nvlink, buffers of Communicator.allocateAll: p3.8xlarge, 4"
-                                + " devices\n",
+                        "# predicted with profile v100-nvlink, buffers of Communicator.allocateAll (--buffers any:"
+                                + " those of other allocators): p3.8xlarge, 4 devices\n",
                         "what to expect",
                         "at no more than 75 GB/s")
                 .doesNotContain("#wrong", "Out of bounds");
@@ -93,7 +93,7 @@ class SimulatedBenchTest {
 
     @Test
     void gradientsNameTheirExecutor() {
-        String any = "\n# these times hold for any buffers\n";
+        String any = "\n# these times hold for buffers of any allocator\n";
         String ofKernels =
                 "# executed by one kernel on each GPU; those of calls in flight run one after another, without"
                         + " waits between them";

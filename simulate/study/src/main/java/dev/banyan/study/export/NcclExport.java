@@ -223,13 +223,13 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         double asCounted = searches.size() == 1
                 ? busbw / (searches.getFirst().channels() * searches.getFirst().channelGbs())
                 : least;
-        remarks.add(expected(least, takesChains) + " if NCCL's own channels fill the links, "
+        remarks.add(expected(least, takesChains) + " if NCCL's own channels fill the links, whatever speed it counts, "
                 + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
                         ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
                 + Numbers.format(
-                        "and up to %.1f times if it sends all through one of its rings, at %s of busbw (on the two AMD"
-                                + " EPYC of NVIDIA/nccl#2127 it did, at 15)",
+                        "and up to %.1f times if they carry no more than one channel may, %s of busbw (the only log"
+                                + " that is known, of two AMD EPYC, shows 15: NVIDIA/nccl#2127)",
                         most, Numbers.gbs(busbw / most)));
         return remarks;
     }

@@ -272,7 +272,9 @@ public record NcclErrors(
                 + stated() + " is "
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
                 + small.sentence(
-                        small.rows() == 0 ? " below, where too few rows are of a process for each GPU" : " to 64 KiB")
+                        small.rows() == 0
+                                ? " below, where too few rows show more than the launches by one process"
+                                : " to 64 KiB")
                 + "; "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))
                 + " of these rows gave its constants";
