@@ -125,9 +125,9 @@ class ExportCommandTest {
                 folder.resolve("three.txt"), "GPU0 GPU1 GPU2\nGPU0 X NV12 PHB\nGPU1 NV12 X PHB\nGPU2 PHB PHB X\n");
         assertThat(CommandRun.of("export --for nccl -m " + three).err())
                 .as("chains of the only ring carry more than the ring")
-                .contains(
-                        "Expected gain of large allreduces by the file's trees over NCCL's own rings, predicted by the"
-                                + " links less 8% for trees, as NCCL's tuner counts, and not measured: 1.2 times");
+                .contains("Expected gain of large allreduces by the file's trees over NCCL's own rings with"
+                        + " NCCL_P2P_LEVEL=SYS, predicted by the links' speeds, stated or assumed, less 8% for"
+                        + " trees, as NCCL's tuner counts, and not measured: 1.2 times");
         assertThat(CommandRun.of("compare -m " + three).out())
                 .contains("\n  nccl (exported file) ", "Without the file NCCL takes rings, or trees by NCCL_ALGO=Tree");
     }

@@ -4,12 +4,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import dev.banyan.page.model.PageModel;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -17,11 +15,10 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.zip.GZIPOutputStream;
 
 /**
  * A page about a machine: one HTML document that needs neither a network nor a server. It holds the model as
- * compressed JSON, its style sheet, its scripts, and the library uPlot with its licence.
+ * JSON, its style sheet, its scripts, and the library uPlot with its licence.
  */
 public final class MachinePage {
     /** Modules of the page's script, each after those that it imports. */
@@ -54,7 +51,7 @@ public final class MachinePage {
                 "style", () -> resource("page.css"),
                 "library", () -> resource("library/uPlot.iife.min.js").strip(),
                 "script", MachinePage::script,
-                "model", () -> compressed(json(model)));
+                "model", () -> json(model));
         return PART.matcher(resource("page.html"))
                 .replaceAll(
                         part -> Matcher.quoteReplacement(Objects.requireNonNull(parts.get(part.group(1)), part.group())
@@ -82,27 +79,18 @@ public final class MachinePage {
                 + "return { " + exports + " };\n})();\n";
     }
 
+    /** Returns the model without the letter that could end the script element around it. */
     private static String json(PageModel model) {
         try {
             return new ObjectMapper()
                     .registerModule(new SimpleModule()
                             .addSerializer(double.class, ShortNumbers.INSTANCE)
                             .addSerializer(Double.class, ShortNumbers.INSTANCE))
-                    .writeValueAsString(model);
+                    .writeValueAsString(model)
+                    .replace("<", "\\u003c");
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /** Compresses a text, which makes it about five times shorter, and writes the bytes in base64. */
-    private static String compressed(String text) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {
-            gzip.write(text.getBytes(StandardCharsets.UTF_8));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return Base64.getEncoder().encodeToString(bytes.toByteArray());
     }
 
     private static String escaped(String text) {

@@ -1,8 +1,8 @@
-// The model of the page, and what is looked up in it. The page provides modelText, its JSON.
+// The model of the page, and what is looked up in it.
 
 import { digits, fraction, size } from "./format.js";
 
-export const model = JSON.parse(modelText);
+export const model = JSON.parse(document.getElementById("model").textContent);
 export const machine = model.machine;
 
 const directedLinks = new Map();

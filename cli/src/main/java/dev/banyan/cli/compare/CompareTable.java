@@ -77,7 +77,7 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
         if (!comparison.beyond().isEmpty()) {
             lines.add("ratio: to the bound (" + comparison.counted() + ")"
                     + (inSwitch.isPresent()
-                            ? ", of rows in which switches add to the one with reduction in switches"
+                            ? "; of rows \"in the switch\" to the bound with reduction in switches"
                             : "")
                     + "; rows use no other links unless a remark says so");
         }

@@ -76,6 +76,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         List<String> remarks = new ArrayList<>(rates());
         boolean isThroughHost = isThroughHost();
         boolean takesChains = chains.areTakenBefore(channels);
+        String level = !isThroughHost && List.of("PHB", "SYS").contains(graph.type()) ? "NCCL_P2P_LEVEL=SYS" : "";
         if (takesChains) {
             remarks.add(
                     "With this file NCCL's tuner will probably take its trees for large allreduces, which are chains"
@@ -83,7 +84,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                             + Numbers.gbs(
                                     chains.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(machine.size()))
                             + " busbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
-                            + " NCCL_ALGO=Tree without the file first, which may be as fast");
+                            + " NCCL_ALGO=Tree" + (level.isEmpty() ? "" : " and " + level)
+                            + " without the file first, which may be as fast");
         }
         double algbw = takesChains
                 ? NcclChains.EXPECTED * chains.algbw().doubleValue()
@@ -92,9 +94,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         remarks.addAll(
                 useless != null
                         ? List.of("No gain of this file is to be expected: " + useless)
-                        : isThroughHost ? List.of(throughHost(takesChains)) : gain(takesChains, algbw, assumed));
-        if (!isThroughHost && List.of("PHB", "SYS").contains(graph.type())) {
-            use.add("export NCCL_P2P_LEVEL=SYS  # only where nvidia-smi topo -p2p r shows OK for all pairs");
+                        : isThroughHost ? List.of(throughHost(takesChains)) : gain(takesChains, algbw, assumed, level));
+        if (!level.isEmpty()) {
+            use.add("export " + level + "  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
         remarks.add(
                 "A communicator over fewer or other GPUs fails (\"dev N not found\"), and the variable holds for all"
@@ -186,12 +188,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return remarks;
     }
 
-    private List<String> gain(boolean takesChains, double algbw, @Nullable Double assumed) {
+    private List<String> gain(boolean takesChains, double algbw, @Nullable Double assumed, String level) {
         List<String> remarks = new ArrayList<>();
         if (!NcclSearch.matters(channels.network())) {
             remarks.add(
                     takesChains
-                            ? expected(algbw / channels.algbw().doubleValue(), true)
+                            ? expected(algbw / channels.algbw().doubleValue(), true, level)
                             : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
                                     + " since these "
                                     + (channels.network().takesFastLinksAlone()
@@ -217,13 +219,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
             remarks.add("Whatever it counts, the links carry "
                     + Numbers.gbs(busbw / least / Collective.ALL_REDUCE.busFactor(n))
                     + " of algbw over these channels");
-            remarks.add(expected(least, takesChains));
+            remarks.add(expected(least, takesChains, level));
             return remarks;
         }
         double asCounted = searches.size() == 1
                 ? busbw / (searches.getFirst().channels() * searches.getFirst().channelGbs())
                 : least;
-        remarks.add(expected(least, takesChains) + " if NCCL's own channels fill the links, whatever speed it counts, "
+        remarks.add(expected(least, takesChains, level)
+                + " if NCCL's own channels fill the links, whatever speed it counts, "
                 + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
                         ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
@@ -258,11 +261,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 + " and tries channels of 24, 20, 15, 12 GB/s and so on, two rather than one of twice the speed";
     }
 
-    private static String expected(double gain, boolean byTrees) {
+    private static String expected(double gain, boolean byTrees, String level) {
         return Numbers.format(
-                "Expected gain of large allreduces%s over NCCL's own rings, predicted by the links%s and not measured:"
-                        + " %.1f times",
+                "Expected gain of large allreduces%s over NCCL's own rings%s, predicted by the links' speeds, stated"
+                        + " or assumed,%s and not measured: %.1f times",
                 byTrees ? " by the file's trees" : "",
+                level.isEmpty() ? "" : " with " + level,
                 byTrees
                         ? Numbers.format(
                                 " less %.0f%% for trees, as NCCL's tuner counts,", 100 * (1 - NcclChains.EXPECTED))
