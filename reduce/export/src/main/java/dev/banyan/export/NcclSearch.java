@@ -54,12 +54,13 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs, doubl
     /**
      * Models the search over all devices of a machine.
      *
+     * @param rated the same machine with the speeds that rate its rings, such as those that copies reach
      * @param socketGbs bandwidths between sockets that NCCL may assume, in GB/s one way
      * @return a search for each of them; empty if no ring joins the devices
      */
-    public static List<NcclSearch> of(Machine machine, List<Double> socketGbs) {
+    public static List<NcclSearch> of(Machine machine, Machine rated, List<Double> socketGbs) {
         int[] all = IntStream.range(0, machine.size()).toArray();
-        Optional<RingSet> real = RingSet.of(machine, all);
+        Optional<RingSet> real = RingSet.of(rated, all);
         return real.isEmpty()
                 ? List.of()
                 : socketGbs.stream()

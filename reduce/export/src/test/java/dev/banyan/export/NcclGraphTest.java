@@ -66,7 +66,7 @@ class NcclGraphTest {
         assertThat(busbw).isCloseTo(48, within(1e-9));
         assertThat(NcclGraph.of(machine, channels).type()).isEqualTo("SYS");
         // Zen 5 as NCCL counts it: its log shows two channels of 15 GB/s, and that it runs one and a copy of it.
-        NcclSearch search = NcclSearch.of(machine, List.of(32.0)).getFirst();
+        NcclSearch search = NcclSearch.of(machine, machine, List.of(32.0)).getFirst();
         assertThat(search).isEqualTo(new NcclSearch(2, 15, search.linksGbs(), search.oneRingGbs()));
         assertThat(busbw / search.oneChannelGbs()).isGreaterThanOrEqualTo(2.4);
         assertThat(NcclSearch.matters(channels.network())).isTrue();
@@ -87,7 +87,7 @@ class NcclGraphTest {
         assertThat(graph.chains()).isEqualTo(chains.orders());
         assertThat(graph.chainGbs() * graph.chains().size()).isEqualTo(20);
         // One ring fills that link alone, whatever NCCL counts for each of two.
-        assertThat(NcclSearch.of(machine, List.of(10.0)).getFirst().oneChannelGbs())
+        assertThat(NcclSearch.of(machine, machine, List.of(10.0)).getFirst().oneChannelGbs())
                 .isCloseTo(10, within(1e-9));
     }
 

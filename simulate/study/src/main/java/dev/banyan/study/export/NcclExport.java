@@ -6,10 +6,12 @@ import dev.banyan.export.NcclSearch;
 import dev.banyan.export.RcclTrees;
 import dev.banyan.export.RingChannels;
 import dev.banyan.schedule.type.Collective;
+import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
+import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
@@ -87,14 +89,13 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                             + " NCCL_ALGO=Tree" + (level.isEmpty() ? "" : " and " + level)
                             + " without the file first, which may be as fast");
         }
-        double algbw = takesChains
-                ? NcclChains.EXPECTED * chains.algbw().doubleValue()
-                : channels.algbw().doubleValue();
         String useless = uselessnessOfGraph();
         remarks.addAll(
                 useless != null
                         ? List.of("No gain of this file is to be expected: " + useless)
-                        : isThroughHost ? List.of(throughHost(takesChains)) : gain(takesChains, algbw, assumed, level));
+                        : isThroughHost
+                                ? List.of(throughHost(takesChains))
+                                : gain(takesChains ? chains : null, assumed, level));
         if (!level.isEmpty()) {
             use.add("export " + level + "  # only where nvidia-smi topo -p2p r shows OK for all pairs");
         }
@@ -188,12 +189,21 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         return remarks;
     }
 
-    private List<String> gain(boolean takesChains, double algbw, @Nullable Double assumed, String level) {
+    /** @param chains those that NCCL takes in place of the rings; null if it takes the rings */
+    private List<String> gain(@Nullable NcclChains chains, @Nullable Double assumed, String level) {
         List<String> remarks = new ArrayList<>();
+        boolean takesChains = chains != null;
+        Machine reached = CopySpeeds.of(machine, Profiles.of(machine));
+        Network network = Network.of(reached);
+        double ofRings = RingChannels.rated(network, channels.orders()).algbw().doubleValue();
+        double algbw = chains == null
+                ? ofRings
+                : NcclChains.EXPECTED
+                        * NcclChains.rated(network, chains.orders()).algbw().doubleValue();
         if (!NcclSearch.matters(channels.network())) {
             remarks.add(
                     takesChains
-                            ? expected(algbw / channels.algbw().doubleValue(), true, level)
+                            ? expected(algbw / ofRings, true, level)
                             : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
                                     + " since these "
                                     + (channels.network().takesFastLinksAlone()
@@ -205,7 +215,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         int n = machine.size();
         double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
         List<Double> counted = assumed != null ? List.of(assumed) : NcclSearch.countedBetweenSockets(machine);
-        List<NcclSearch> searches = NcclSearch.of(machine, counted);
+        List<NcclSearch> searches = NcclSearch.of(machine, reached, counted);
         double least = searches.stream()
                 .mapToDouble(search -> busbw / search.linksGbs())
                 .min()
@@ -216,9 +226,12 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 .orElse(1);
         remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
         if (most <= CLOSE * Math.max(1, least)) {
+            double byLinks = NcclSearch.of(machine, machine, counted).stream()
+                    .mapToDouble(NcclSearch::linksGbs)
+                    .max()
+                    .orElseThrow();
             remarks.add("Whatever it counts, the links carry "
-                    + Numbers.gbs(busbw / least / Collective.ALL_REDUCE.busFactor(n))
-                    + " of algbw over these channels");
+                    + Numbers.gbs(byLinks / Collective.ALL_REDUCE.busFactor(n)) + " of algbw over these channels");
             remarks.add(expected(least, takesChains, level));
             return remarks;
         }
@@ -263,8 +276,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
 
     private static String expected(double gain, boolean byTrees, String level) {
         return Numbers.format(
-                "Expected gain of large allreduces%s over NCCL's own rings%s, predicted by the links' speeds, stated"
-                        + " or assumed,%s and not measured: %.1f times",
+                "Expected gain of large allreduces%s over NCCL's own rings%s, predicted by what copies reach of"
+                        + " the links' speeds, stated or assumed,%s and not measured: %.1f times",
                 byTrees ? " by the file's trees" : "",
                 level.isEmpty() ? "" : " with " + level,
                 byTrees

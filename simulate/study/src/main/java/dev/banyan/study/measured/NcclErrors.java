@@ -273,7 +273,8 @@ public record NcclErrors(
                 + large.sentence(large.rows() == 0 ? " for large calls" : " on") + ", "
                 + small.sentence(
                         small.rows() == 0
-                                ? " below, where too few rows show more than the launches by one process"
+                                ? " below, where too few rows count (not those in which one process took longer to"
+                                        + " launch on all GPUs than the call took)"
                                 : " to 64 KiB")
                 + "; "
                 + (unseen == 0 ? "all" : unseen == rows ? "none" : String.valueOf(rows - unseen))

@@ -243,7 +243,7 @@ public final class SimulatedNccl {
      */
     public record OwnRings(double leastGbs, double mostGbs) {
         private static OwnRings of(Machine machine) {
-            List<NcclSearch> found = NcclSearch.of(machine, NcclSearch.countedBetweenSockets(machine));
+            List<NcclSearch> found = NcclSearch.of(machine, machine, NcclSearch.countedBetweenSockets(machine));
             double factor = Collective.ALL_REDUCE.busFactor(machine.size());
             double most = found.stream().mapToDouble(NcclSearch::linksGbs).max().orElseThrow() / factor;
             double least =

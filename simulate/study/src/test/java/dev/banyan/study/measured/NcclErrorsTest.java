@@ -84,8 +84,8 @@ class NcclErrorsTest {
                 .matches("Its median error against 10 rows of 2 published sweeps of all_reduce on 8 GPUs \\(NCCL 2.4"
                         + " in 9 rows, 2.21 in 1 row\\) is [0-9.]+% of the measured time \\(worst [0-9.]+%: a"
                         + " factor of 1/\\(1 - 0\\.[0-9]+\\) = 1\\.[0-9]+ either way\\) from 512 KiB on, unknown"
-                        + " below, where too few rows show more than the launches by one process; 9 of these rows"
-                        + " gave its constants");
+                        + " below, where too few rows count \\(not those in which one process took longer to launch"
+                        + " on all GPUs than the call took\\); 9 of these rows gave its constants");
         assertThat(NcclErrors.of(v100.with(Constant.NCCL_LL_BASE_US, 1, "mine"), Collective.ALL_REDUCE, 8))
                 .isEmpty();
         assertThat(NcclErrors.sentence(profile("gb200-nvl"), Collective.ALL_REDUCE, 4))
