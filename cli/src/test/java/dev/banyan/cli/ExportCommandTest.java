@@ -80,7 +80,10 @@ class ExportCommandTest {
             """);
         assertThat(CommandRun.of("export --for nccl --pcie-gen 4 --pcie-lanes 16 --peer-access yes --machine " + topo)
                         .err())
-                .contains("by the links 6.667 GB/s algbw", "chains inside a machine: by the links 10 GB/s algbw")
+                .contains(
+                        "by the links 6.667 GB/s algbw",
+                        "since the file gives a channel of trees 10 GB/s and one of rings 5 GB/s; they are chains"
+                                + " inside a machine: by the links 10 GB/s algbw")
                 .contains(
                         "(add lscpu's lines Architecture, Vendor ID, CPU family and Model to the file, or state what"
                                 + " you know by --socket-gbs)",

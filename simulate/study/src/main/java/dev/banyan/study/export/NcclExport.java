@@ -80,14 +80,15 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         boolean takesChains = chains.areTakenBefore(channels);
         String level = !isThroughHost && List.of("PHB", "SYS").contains(graph.type()) ? "NCCL_P2P_LEVEL=SYS" : "";
         if (takesChains) {
-            remarks.add(
-                    "With this file NCCL's tuner will probably take its trees for large allreduces, which are chains"
-                            + " inside a machine: by the links " + Numbers.gbs(chains.algbw()) + " algbw, "
-                            + Numbers.gbs(
-                                    chains.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(machine.size()))
-                            + " busbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
-                            + " NCCL_ALGO=Tree" + (level.isEmpty() ? "" : " and " + level)
-                            + " without the file first, which may be as fast");
+            remarks.add("With this file NCCL's tuner will probably take its trees for large allreduces, since the file"
+                    + " gives a channel of trees " + Numbers.gbs(graph.chainGbs()) + " and one of rings "
+                    + Numbers.gbs(channels.channelGbs())
+                    + "; they are chains inside a machine: by the links " + Numbers.gbs(chains.algbw())
+                    + " algbw, "
+                    + Numbers.gbs(chains.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(machine.size()))
+                    + " busbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
+                    + " NCCL_ALGO=Tree" + (level.isEmpty() ? "" : " and " + level)
+                    + " without the file first, which may be as fast");
         }
         String useless = uselessnessOfGraph();
         remarks.addAll(
