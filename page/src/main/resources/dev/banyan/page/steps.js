@@ -116,7 +116,8 @@ function show() {
       (model.exchanging.length
         ? `The gradients lie in buffers of the trainer, which ${model.exchanging.join(", ")} copy through a staging buffer; the curves above are of buffers of Communicator.allocateAll, which need no copies. `
         : "") +
-      "auto chooses for each call alone." +
+      "auto chooses for each call alone" +
+      (model.exchanging.length ? ", by the times of the curves above, so that another algorithm may be faster here." : ".") +
       (kinds.has(true) ? " Kernels of calls in flight run one after another." : "") +
       (kinds.has(false) ? " Graphs of calls in flight share the links." : "") +
       (ours.length < step.ways.length ? " NCCL's model knows no calls in flight." : "") +

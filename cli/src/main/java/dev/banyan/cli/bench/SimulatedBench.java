@@ -297,7 +297,7 @@ final class SimulatedBench {
                 .anyMatch(row -> nccl.isCut(
                         Objects.requireNonNull(row.outOfPlace().range()), call.collective(), call.size(row.count())));
         return List.of("Its ranges are its times divided and multiplied by the factor for their size"
-                + (cut ? ", but never exceed the " + nccl.fullRate(call.collective()) : ""));
+                + (cut ? ", but never exceed " + nccl.fullRate(call.collective()) : ""));
     }
 
     private static boolean isNccl(Row row) {

@@ -261,8 +261,8 @@ class SimulatedBenchTest {
     @Test
     void noRangeOfNcclIsFasterThanTheLinks() {
         assertThat(CommandRun.of("predict -m dgx-a100 -a nccl -b 1G -e 1G").out())
-                .contains("the factor for their size, but never exceed the 149.143 GB/s of algbw that these links carry"
-                        + " by the profile's constants\n");
+                .contains("the factor for their size, but never exceed 149.143 GB/s of algbw, what copies reach of"
+                        + " these links by the profile's constants\n");
     }
 
     @Test

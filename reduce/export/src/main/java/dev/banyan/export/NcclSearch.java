@@ -18,10 +18,9 @@ import java.util.stream.Stream;
  *
  * @param channels number of rings, each one way around
  * @param channelGbs the speed that NCCL counts for each, in GB/s
- * @param linksGbs busbw at which the machine's links are full with these rings, in GB/s
- * @param oneRingGbs the same with one of these rings alone
+ * @param rings the rings, with what the machine's links carry over them
  */
-public record NcclSearch(int channels, double channelGbs, double linksGbs, double oneRingGbs) {
+public record NcclSearch(int channels, double channelGbs, RingChannels rings) {
     /** The least and the greatest bandwidth that NCCL counts between two sockets, in GB/s. */
     public static final List<Double> ANY_CPU = List.of(6.0, 40.0);
 
@@ -54,13 +53,12 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs, doubl
     /**
      * Models the search over all devices of a machine.
      *
-     * @param rated the same machine with the speeds that rate its rings, such as those that copies reach
      * @param socketGbs bandwidths between sockets that NCCL may assume, in GB/s one way
      * @return a search for each of them; empty if no ring joins the devices
      */
-    public static List<NcclSearch> of(Machine machine, Machine rated, List<Double> socketGbs) {
+    public static List<NcclSearch> of(Machine machine, List<Double> socketGbs) {
         int[] all = IntStream.range(0, machine.size()).toArray();
-        Optional<RingSet> real = RingSet.of(rated, all);
+        Optional<RingSet> real = RingSet.of(machine, all);
         return real.isEmpty()
                 ? List.of()
                 : socketGbs.stream()
@@ -107,19 +105,11 @@ public record NcclSearch(int channels, double channelGbs, double linksGbs, doubl
         }
         List<List<Integer>> orders =
                 RingChannels.of(counted, NcclLimits.ANY.channels()).orders();
-        return new NcclSearch(
-                channels,
-                speed,
-                factor * algbw(real.network(), orders),
-                factor * algbw(real.network(), orders.subList(0, 1)));
+        return new NcclSearch(channels, speed, RingChannels.rated(real.network(), orders));
     }
 
-    private static double algbw(Network network, List<List<Integer>> orders) {
-        return RingChannels.rated(network, orders).algbw().doubleValue();
-    }
-
-    /** Returns the busbw of a single channel, in GB/s. */
-    public double oneChannelGbs() {
-        return Math.min(Math.max(channelGbs, LEAST_OF_A_CHANNEL), oneRingGbs);
+    /** Returns the busbw that a single channel carries where links allow it, in GB/s. */
+    public double leastOfAChannelGbs() {
+        return Math.max(channelGbs, LEAST_OF_A_CHANNEL);
     }
 }

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  * link. All hops send at once and all of the time, so the link that is busiest decides the rate, or the device that
  * sends and receives most through the host's memory.
  */
-final class RingTraffic {
+public final class RingTraffic {
     private final Network network;
     private final Detours detours;
     private final double[] load;
@@ -58,11 +58,22 @@ final class RingTraffic {
     }
 
     /**
+     * Returns the traffic of an allreduce around rings in equal shares; O(n) for each.
+     *
+     * @param orders ranks in the order of each ring, which data go around one way
+     */
+    public static RingTraffic ofRings(Network network, List<List<Integer>> orders) {
+        RingTraffic traffic = new RingTraffic(network);
+        orders.forEach(order -> traffic.add(order, 1.0 / orders.size(), Collective.ALL_REDUCE, 0));
+        return traffic;
+    }
+
+    /**
      * Returns the traffic of an allreduce up and down chains with equal shares; O(n) for each.
      *
      * @param chains ranks of each chain
      */
-    static RingTraffic ofChains(Network network, List<List<Integer>> chains) {
+    public static RingTraffic ofChains(Network network, List<List<Integer>> chains) {
         RingTraffic traffic = new RingTraffic(network);
         double share = 1.0 / chains.size();
         for (List<Integer> chain : chains) {
@@ -108,7 +119,7 @@ final class RingTraffic {
     }
 
     /** Returns the time that each byte of a call takes where links carry all that the profile says of copies, in us. */
-    double usPerByte(Profile profile) {
+    public double usPerByte(Profile profile) {
         double duplex = profile.get(Constant.HOST_DUPLEX);
         double links = busiest(arc -> usPerByte(arc, profile) / (isUsedBothWays(arc) ? duplex : 1));
         double host = IntStream.range(0, sent.length)

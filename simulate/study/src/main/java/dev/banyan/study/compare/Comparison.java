@@ -250,8 +250,8 @@ public record Comparison(
                             nccl.ownRings().stream()
                                     .map(own -> new Row(
                                             AlgorithmChoice.NCCL.label() + " (own rings, at best)",
-                                            own.mostGbs(),
-                                            own.mostGbs() / bound.doubleValue(),
+                                            own.linksGbs(),
+                                            own.linksGbs() / bound.doubleValue(),
                                             null,
                                             chosen.machine().size() - 1,
                                             null,

@@ -8,10 +8,10 @@ import dev.banyan.export.RingChannels;
 import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Profiles;
 import dev.banyan.study.machine.ChosenMachine;
+import dev.banyan.study.measured.NcclRates;
 import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.topology.internal.peer.RefusedPairs;
-import dev.banyan.trees.network.Network;
 import dev.banyan.trees.ring.RingSet;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,13 +80,14 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         boolean takesChains = chains.areTakenBefore(channels);
         String level = !isThroughHost && List.of("PHB", "SYS").contains(graph.type()) ? "NCCL_P2P_LEVEL=SYS" : "";
         if (takesChains) {
-            remarks.add("With this file NCCL's tuner will probably take its trees for large allreduces, since the file"
-                    + " gives a channel of trees " + Numbers.gbs(graph.chainGbs()) + " and one of rings "
-                    + Numbers.gbs(channels.channelGbs())
-                    + "; they are chains inside a machine: by the links " + Numbers.gbs(chains.algbw())
+            remarks.add("With this file NCCL's tuner will probably take its trees for large allreduces: by the file's"
+                    + " speeds it counts "
+                    + Numbers.gbs(NcclChains.EXPECTED * chains.algbw().doubleValue())
+                    + " of algbw for trees, and " + Numbers.gbs(channels.algbw()) + " for rings");
+            remarks.add("Its trees are chains inside a machine: by the links " + Numbers.gbs(chains.algbw())
                     + " algbw, "
                     + Numbers.gbs(chains.algbw().doubleValue() * Collective.ALL_REDUCE.busFactor(machine.size()))
-                    + " busbw. Without it the tuner counts trees no faster than rings, and takes rings; try"
+                    + " busbw. Without the file the tuner counts trees no faster than rings, and takes rings; try"
                     + " NCCL_ALGO=Tree" + (level.isEmpty() ? "" : " and " + level)
                     + " without the file first, which may be as fast");
         }
@@ -194,17 +195,13 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     private List<String> gain(@Nullable NcclChains chains, @Nullable Double assumed, String level) {
         List<String> remarks = new ArrayList<>();
         boolean takesChains = chains != null;
-        Machine reached = CopySpeeds.of(machine, Profiles.of(machine));
-        Network network = Network.of(reached);
-        double ofRings = RingChannels.rated(network, channels.orders()).algbw().doubleValue();
-        double algbw = chains == null
-                ? ofRings
-                : NcclChains.EXPECTED
-                        * NcclChains.rated(network, chains.orders()).algbw().doubleValue();
+        NcclRates rates = new NcclRates(machine, Profiles.of(machine));
+        double ofRings = rates.ofRings(channels.orders());
+        double ofFile = chains == null ? ofRings : rates.ofChains(chains.orders());
         if (!NcclSearch.matters(channels.network())) {
             remarks.add(
                     takesChains
-                            ? expected(algbw / ofRings, true, level)
+                            ? expected(ofFile / ofRings, true, level)
                             : "No gain of this file is to be expected: NCCL's own search probably finds rings as fast,"
                                     + " since these "
                                     + (channels.network().takesFastLinksAlone()
@@ -213,41 +210,31 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                                     + "; the file fixes their number and order");
             return remarks;
         }
-        int n = machine.size();
-        double busbw = algbw * Collective.ALL_REDUCE.busFactor(n);
         List<Double> counted = assumed != null ? List.of(assumed) : NcclSearch.countedBetweenSockets(machine);
-        List<NcclSearch> searches = NcclSearch.of(machine, reached, counted);
-        double least = searches.stream()
-                .mapToDouble(search -> busbw / search.linksGbs())
-                .min()
-                .orElse(1);
-        double most = searches.stream()
-                .mapToDouble(search -> busbw / search.oneChannelGbs())
-                .max()
-                .orElse(1);
+        List<NcclSearch> searches = NcclSearch.of(machine, counted);
+        double least = ofFile / rates.most(searches);
+        double most = ofFile / rates.least(searches);
         remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
         if (most <= CLOSE * Math.max(1, least)) {
-            double byLinks = NcclSearch.of(machine, machine, counted).stream()
-                    .mapToDouble(NcclSearch::linksGbs)
-                    .max()
-                    .orElseThrow();
-            remarks.add("Whatever it counts, the links carry "
-                    + Numbers.gbs(byLinks / Collective.ALL_REDUCE.busFactor(n)) + " of algbw over these channels");
+            remarks.add("Whatever it counts, it reaches about " + Numbers.gbs(rates.most(searches))
+                    + " of algbw over these channels");
             remarks.add(expected(least, takesChains, level));
             return remarks;
         }
+        double factor = Collective.ALL_REDUCE.busFactor(machine.size());
         double asCounted = searches.size() == 1
-                ? busbw / (searches.getFirst().channels() * searches.getFirst().channelGbs())
+                ? ofFile
+                        * factor
+                        / (searches.getFirst().channels() * searches.getFirst().channelGbs())
                 : least;
-        remarks.add(expected(least, takesChains, level)
-                + " if NCCL's own channels fill the links, whatever speed it counts, "
+        remarks.add(expected(least, takesChains, level) + " if NCCL's own channels fill the links, "
                 + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
                         ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
                 + Numbers.format(
-                        "and up to %.1f times if they carry no more than one channel may, %s of busbw (the only log"
-                                + " that is known, of two AMD EPYC, shows 15: NVIDIA/nccl#2127)",
-                        most, Numbers.gbs(busbw / most)));
+                        "and up to %.1f times if they carry only %s of busbw (the only log that is known, of two AMD"
+                                + " EPYC, shows 15: NVIDIA/nccl#2127)",
+                        most, Numbers.gbs(rates.least(searches) * factor)));
         return remarks;
     }
 
@@ -271,8 +258,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
             return channels.getFirst() + ", as it counts " + Numbers.gbs(counted.getFirst()) + between;
         }
         return channels.getFirst() + " before NCCL 2.31, and " + channels.getLast() + " from 2.31 on, as it counts "
-                + Numbers.plain(counted.getFirst()) + " and " + Numbers.gbs(counted.getLast()) + between
-                + " and tries channels of 24, 20, 15, 12 GB/s and so on, two rather than one of twice the speed";
+                + Numbers.plain(counted.getFirst()) + " and " + Numbers.gbs(counted.getLast()) + between;
     }
 
     private static String expected(double gain, boolean byTrees, String level) {

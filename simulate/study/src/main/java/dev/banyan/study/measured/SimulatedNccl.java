@@ -71,7 +71,7 @@ public final class SimulatedNccl {
                 ? trees(machine, alone.rings())
                 : Optional.empty();
         ownRings = goesPeerToPeer && NcclSearch.matters(alone.rings().network())
-                ? Optional.of(OwnRings.of(machine))
+                ? Optional.of(OwnRings.of(machine, profile))
                 : Optional.empty();
         rings = trees.map(chains -> alone.withTrees(chains.orders(), NcclChains.EXPECTED))
                 .orElse(alone);
@@ -216,7 +216,7 @@ public final class SimulatedNccl {
     /** Returns the algbw that no range exceeds, in words. */
     public String fullRate(Collective collective) {
         return Numbers.gbs(GIB / rings.leastUs(collective, GIB) / 1e3)
-                + " of algbw that these links carry by the profile's constants"
+                + " of algbw, what copies reach of these links by the profile's constants"
                 + (rings.goThroughHost() ? ", if both ways at once are as fast as one alone" : "");
     }
 
@@ -236,19 +236,23 @@ public final class SimulatedNccl {
     }
 
     /**
-     * The algbw of an allreduce by the links over rings that NCCL finds itself.
+     * The algbw of a large allreduce over rings that NCCL finds itself, in GB/s.
      *
-     * @param leastGbs in GB/s, if one channel carries all
-     * @param mostGbs in GB/s, if its channels fill the links
+     * @param linksGbs what the links carry
+     * @param leastGbs what NCCL reaches, if one channel carries all
+     * @param mostGbs what NCCL reaches, if its channels fill the links
      */
-    public record OwnRings(double leastGbs, double mostGbs) {
-        private static OwnRings of(Machine machine) {
-            List<NcclSearch> found = NcclSearch.of(machine, machine, NcclSearch.countedBetweenSockets(machine));
-            double factor = Collective.ALL_REDUCE.busFactor(machine.size());
-            double most = found.stream().mapToDouble(NcclSearch::linksGbs).max().orElseThrow() / factor;
-            double least =
-                    found.stream().mapToDouble(NcclSearch::oneChannelGbs).min().orElseThrow() / factor;
-            return new OwnRings(Math.min(least, most), most);
+    public record OwnRings(double linksGbs, double leastGbs, double mostGbs) {
+        private static OwnRings of(Machine machine, Profile profile) {
+            List<NcclSearch> found = NcclSearch.of(machine, NcclSearch.countedBetweenSockets(machine));
+            NcclRates rates = new NcclRates(machine, profile);
+            return new OwnRings(
+                    found.stream()
+                            .mapToDouble(search -> search.rings().algbw().doubleValue())
+                            .max()
+                            .orElseThrow(),
+                    rates.least(found),
+                    rates.most(found));
         }
 
         /** Returns the rates in words. */
@@ -309,8 +313,8 @@ public final class SimulatedNccl {
         if (takesFile) {
             remarks.add("Without the file NCCL takes "
                     + ownRings.filter(_ -> collective == Collective.ALL_REDUCE)
-                            .map(own -> "rings of its own, which by the links probably carry " + own.rates()
-                                    + " of algbw (banyan export says why), and of which no time is predicted")
+                            .map(own -> "rings of its own, at probably " + own.rates()
+                                    + " of algbw in large calls (banyan export says why, and what the file gains)")
                             .orElse(ownRings.isPresent() ? "rings of its own" : "rings")
                     + (takesTrees ? ", or trees by NCCL_ALGO=Tree, which may be as fast as those of the file" : "")
                     + "; without NCCL_P2P_LEVEL=SYS it may go through the host's memory");
