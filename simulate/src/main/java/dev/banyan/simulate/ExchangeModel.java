@@ -140,7 +140,7 @@ final class ExchangeModel {
         Stream.of(inputs, outputs)
                 .forEach(places -> places.forEach((place, bytes) -> copied[place.rank()] += 2 * bytes));
         double most = Arrays.stream(copied).max().orElse(0);
-        long blocks = blocks(longest);
+        long blocks = blocks((double) longest);
         long slice = Math.min(
                 ProgramSizes.DEFAULT.stageOfABlock() / (ranges(inputs) + ranges(outputs)),
                 Math.ceilDiv(longest, blocks));

@@ -130,9 +130,8 @@ record CompareTable(Comparison comparison, PredictedExecution predicted, Optiona
                                 : "")));
             }
         }
-        lines.add(
-                "times by size, with ranges: banyan predict -a all,auto,nccl -b 1K -e 1G -f 4; files for NCCL, RCCL or"
-                        + " MSCCL++, and what these gain: banyan export");
+        lines.add("times by size, with ranges where they are known: banyan predict -a all,auto,nccl -b 1K -e 1G -f 4;"
+                + " files for NCCL, RCCL or MSCCL++, and what these gain: banyan export");
         return lines;
     }
 

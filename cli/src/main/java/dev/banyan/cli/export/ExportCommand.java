@@ -172,7 +172,9 @@ public final class ExportCommand extends Subcommand {
         if (useless != null && !force) {
             throw new IllegalStateException("nothing is written: " + useless
                     + ", so let it search (--force writes the file all the same"
-                    + (NoPeerAccess.betweenAll(chosen.machine()) ? "" : "; --for mscclpp writes plans for MSCCL++")
+                    + (NoPeerAccess.betweenAll(chosen.machine())
+                            ? ""
+                            : "; --for mscclpp --folder plans writes plans for MSCCL++")
                     + ")");
         }
         print(

@@ -215,9 +215,8 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         double least = ofFile / rates.most(searches);
         double most = ofFile / rates.least(searches);
         remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
+        remarks.add("Whatever it counts, over these channels it reaches about " + rates.range(searches) + " of algbw");
         if (most <= CLOSE * Math.max(1, least)) {
-            remarks.add("Whatever it counts, it reaches about " + Numbers.gbs(rates.most(searches))
-                    + " of algbw over these channels");
             remarks.add(expected(least, takesChains, level));
             return remarks;
         }

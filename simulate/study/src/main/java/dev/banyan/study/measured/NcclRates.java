@@ -6,6 +6,7 @@ import dev.banyan.schedule.type.Collective;
 import dev.banyan.simulate.Constant;
 import dev.banyan.simulate.Profile;
 import dev.banyan.simulate.internal.nccl.RingTraffic;
+import dev.banyan.study.text.Numbers;
 import dev.banyan.topology.Machine;
 import dev.banyan.trees.network.Network;
 import java.util.List;
@@ -55,6 +56,13 @@ public final class NcclRates {
                         search.leastOfAChannelGbs() / factor,
                         ofRings(search.rings().orders().subList(0, 1))))
                 .reduce(most(searches), Math::min);
+    }
+
+    /** Returns both, in words. */
+    public String range(List<NcclSearch> searches) {
+        String least = Numbers.format("%.1f", least(searches));
+        String most = Numbers.format("%.1f", most(searches));
+        return (least.equals(most) ? "" : least + " to ") + most + " GB/s";
     }
 
     private double reached(RingTraffic traffic) {

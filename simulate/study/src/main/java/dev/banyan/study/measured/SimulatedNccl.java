@@ -236,28 +236,20 @@ public final class SimulatedNccl {
     }
 
     /**
-     * The algbw of a large allreduce over rings that NCCL finds itself, in GB/s.
+     * The algbw of a large allreduce over rings that NCCL finds itself.
      *
-     * @param linksGbs what the links carry
-     * @param leastGbs what NCCL reaches, if one channel carries all
-     * @param mostGbs what NCCL reaches, if its channels fill the links
+     * @param linksGbs what the links carry, in GB/s
+     * @param reached what NCCL reaches, in words
      */
-    public record OwnRings(double linksGbs, double leastGbs, double mostGbs) {
+    public record OwnRings(double linksGbs, String reached) {
         private static OwnRings of(Machine machine, Profile profile) {
             List<NcclSearch> found = NcclSearch.of(machine, NcclSearch.countedBetweenSockets(machine));
-            NcclRates rates = new NcclRates(machine, profile);
             return new OwnRings(
                     found.stream()
                             .mapToDouble(search -> search.rings().algbw().doubleValue())
                             .max()
                             .orElseThrow(),
-                    rates.least(found),
-                    rates.most(found));
-        }
-
-        /** Returns the rates in words. */
-        public String rates() {
-            return (leastGbs < mostGbs ? Numbers.plain(leastGbs) + " to " : "") + Numbers.gbs(mostGbs);
+                    new NcclRates(machine, profile).range(found));
         }
     }
 
@@ -313,7 +305,7 @@ public final class SimulatedNccl {
         if (takesFile) {
             remarks.add("Without the file NCCL takes "
                     + ownRings.filter(_ -> collective == Collective.ALL_REDUCE)
-                            .map(own -> "rings of its own, at probably " + own.rates()
+                            .map(own -> "rings of its own, at probably " + own.reached()
                                     + " of algbw in large calls (banyan export says why, and what the file gains)")
                             .orElse(ownRings.isPresent() ? "rings of its own" : "rings")
                     + (takesTrees ? ", or trees by NCCL_ALGO=Tree, which may be as fast as those of the file" : "")
