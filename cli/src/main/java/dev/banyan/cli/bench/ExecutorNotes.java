@@ -148,8 +148,8 @@ record ExecutorNotes(
                                     + "their times "
                                     + (costs.usual().programSimulator(List.of()).takesSwitch()
                                             ? ""
-                                            : "are of several processes (those of one process, which takes slots as"
-                                                    + " other algorithms do, are not shown) and ")
+                                            : "are of several processes (those of one process, whose kernels send data"
+                                                    + " piece by piece as other algorithms do, are not shown) and ")
                                     + "assume that no copy overlaps a transfer; --buffers allocated has those of"
                                     + " Communicator.allocateAll, without such copies. auto chooses by the times of"
                                     + " allocated buffers, so that another algorithm may be faster here")

@@ -151,7 +151,7 @@ final class SimulatedBench {
                 ? ""
                 : buffers == CallBuffers.ALLOCATED
                         ? ", buffers of Communicator.allocateAll (--buffers any: those of other allocators)"
-                        : ", buffers of any allocator, which long calls copy (--buffers allocated: those of"
+                        : ", buffers of any allocator (--buffers allocated: those of"
                                 + " Communicator.allocateAll, the default without --workload)";
     }
 

@@ -107,7 +107,7 @@ class CompareTest {
                 .contains(
                         "\n  nccl (own rings, at best)    16.000     0.667             -",
                         "\n  nccl (exported file)         24.000     1.000        ",
-                        "rings of its own, at probably 10.0 to 15.2 GB/s of algbw in large calls (banyan export says"
+                        "rings of its own, at probably 10.00 to 15.24 GB/s of algbw in large calls (banyan export says"
                                 + " why",
                         "\n# nccl (exported file): a model of NCCL with a file of banyan export",
                         "the file's trees, which carry 24 GB/s of algbw by the links, where rings carry 16 GB/s");

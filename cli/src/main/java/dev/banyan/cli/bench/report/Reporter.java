@@ -62,8 +62,8 @@ public final class Reporter {
      * Prints what the times come from, which machine is meant, and what is odd about it.
      *
      * @param how what is measured or simulated, in words
-     * @param platform what executes calls
-     * @param profile the simulator's constants; null where it is not asked
+     * @param conditions what executes calls, by which constants and on which buffers
+     * @param settingWarnings what is odd about the settings
      */
     public void introduce(ChosenMachine chosen, String how, RunContext conditions, List<String> settingWarnings) {
         context = conditions;

@@ -215,7 +215,9 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         double least = ofFile / rates.most(searches);
         double most = ofFile / rates.least(searches);
         remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
-        remarks.add("Whatever it counts, over these channels it reaches about " + rates.range(searches) + " of algbw");
+        remarks.add("Whatever it counts, over these channels it reaches about " + rates.range(searches)
+                + " of algbw by the model of banyan predict (the links carry up to "
+                + Numbers.gbs(NcclRates.linksGbs(searches)) + ", but copies that share a link lose a part)");
         if (most <= CLOSE * Math.max(1, least)) {
             remarks.add(expected(least, takesChains, level));
             return remarks;
@@ -228,12 +230,16 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
                 : least;
         remarks.add(expected(least, takesChains, level) + " if NCCL's own channels fill the links, "
                 + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
-                        ? Numbers.format("%.1f times if they carry the busbw that NCCL counts, ", asCounted)
+                        ? Numbers.format("%.2f times if they carry the busbw that NCCL counts, ", asCounted)
                         : "")
                 + Numbers.format(
-                        "and up to %.1f times if they carry only %s of busbw (the only log that is known, of two AMD"
+                        "and up to %.2f times if they carry only %s of busbw (the only log that is known, of two AMD"
                                 + " EPYC, shows 15: NVIDIA/nccl#2127)",
                         most, Numbers.gbs(rates.least(searches) * factor)));
+        remarks.add(Numbers.format(
+                "Which of these holds does not follow from NCCL's version: all_reduce_perf without the file shows it,"
+                        + " by %.1f or %.1f GB/s of busbw at large sizes",
+                rates.most(searches) * factor, rates.least(searches) * factor));
         return remarks;
     }
 
@@ -263,7 +269,7 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
     private static String expected(double gain, boolean byTrees, String level) {
         return Numbers.format(
                 "Expected gain of large allreduces%s over NCCL's own rings%s, predicted by what copies reach of"
-                        + " the links' speeds, stated or assumed,%s and not measured: %.1f times",
+                        + " the links' speeds, stated or assumed,%s and not measured: %.2f times",
                 byTrees ? " by the file's trees" : "",
                 level.isEmpty() ? "" : " with " + level,
                 byTrees

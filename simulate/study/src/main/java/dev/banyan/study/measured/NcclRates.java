@@ -58,10 +58,18 @@ public final class NcclRates {
                 .reduce(most(searches), Math::min);
     }
 
-    /** Returns both, in words. */
+    /** Returns the greatest rate that links alone carry over rings that a search finds, in GB/s. */
+    public static double linksGbs(List<NcclSearch> searches) {
+        return searches.stream()
+                .mapToDouble(search -> search.rings().algbw().doubleValue())
+                .max()
+                .orElseThrow();
+    }
+
+    /** Returns the least and the greatest rate, in words. */
     public String range(List<NcclSearch> searches) {
-        String least = Numbers.format("%.1f", least(searches));
-        String most = Numbers.format("%.1f", most(searches));
+        String least = Numbers.format("%.2f", least(searches));
+        String most = Numbers.format("%.2f", most(searches));
         return (least.equals(most) ? "" : least + " to ") + most + " GB/s";
     }
 

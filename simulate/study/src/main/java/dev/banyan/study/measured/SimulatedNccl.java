@@ -244,12 +244,7 @@ public final class SimulatedNccl {
     public record OwnRings(double linksGbs, String reached) {
         private static OwnRings of(Machine machine, Profile profile) {
             List<NcclSearch> found = NcclSearch.of(machine, NcclSearch.countedBetweenSockets(machine));
-            return new OwnRings(
-                    found.stream()
-                            .mapToDouble(search -> search.rings().algbw().doubleValue())
-                            .max()
-                            .orElseThrow(),
-                    new NcclRates(machine, profile).range(found));
+            return new OwnRings(NcclRates.linksGbs(found), new NcclRates(machine, profile).range(found));
         }
     }
 
