@@ -212,34 +212,31 @@ public record NcclExport(Machine machine, RingChannels rings, RingChannels chann
         }
         List<Double> counted = assumed != null ? List.of(assumed) : NcclSearch.countedBetweenSockets(machine);
         List<NcclSearch> searches = NcclSearch.of(machine, counted);
-        double least = ofFile / rates.most(searches);
-        double most = ofFile / rates.least(searches);
-        remarks.add("NCCL's own search probably finds " + found(counted, searches, assumed == null));
-        remarks.add("Whatever it counts, over these channels it reaches about " + rates.range(searches)
-                + " of algbw by the model of banyan predict (the links carry up to "
-                + Numbers.gbs(NcclRates.linksGbs(searches)) + ", but copies that share a link lose a part)");
-        if (most <= CLOSE * Math.max(1, least)) {
-            remarks.add(expected(least, takesChains, level));
-            return remarks;
-        }
+        double most = rates.most(searches);
+        double least = rates.least(searches);
         double factor = Collective.ALL_REDUCE.busFactor(machine.size());
-        double asCounted = searches.size() == 1
-                ? ofFile
-                        * factor
-                        / (searches.getFirst().channels() * searches.getFirst().channelGbs())
-                : least;
-        remarks.add(expected(least, takesChains, level) + " if NCCL's own channels fill the links, "
-                + (asCounted > CLOSE * Math.max(1, least) && CLOSE * asCounted < most
-                        ? Numbers.format("%.2f times if they carry the busbw that NCCL counts, ", asCounted)
-                        : "")
-                + Numbers.format(
-                        "and up to %.2f times if they carry only %s of busbw (the only log that is known, of two AMD"
-                                + " EPYC, shows 15: NVIDIA/nccl#2127)",
-                        most, Numbers.gbs(rates.least(searches) * factor)));
-        remarks.add(Numbers.format(
-                "Which of these holds does not follow from NCCL's version: all_reduce_perf without the file shows it,"
-                        + " by %.1f or %.1f GB/s of busbw at large sizes",
-                rates.most(searches) * factor, rates.least(searches) * factor));
+        String byLinks = Numbers.gbs(NcclRates.linksGbs(searches));
+        String gain = expected(ofFile / most, takesChains, level);
+        if (most <= CLOSE * least) {
+            remarks.add(Numbers.format(
+                    "NCCL's own rings probably reach %.2f GB/s of algbw, %.1f of busbw, by the model of banyan predict"
+                            + " (the links carry up to %s of algbw, but copies that share a link lose a part)",
+                    most, most * factor, byLinks));
+            remarks.add(gain);
+        } else {
+            remarks.add(Numbers.format(
+                    "NCCL's own rings probably reach %.2f to %.2f GB/s of algbw, %.1f to %.1f of busbw: at most as in"
+                            + " the model of banyan predict (the links carry up to %s of algbw, but copies that share a"
+                            + " link lose a part), at least as in the only log that is known, of two AMD EPYC (15 of"
+                            + " busbw, NVIDIA/nccl#2127). all_reduce_perf without the file shows what they reach",
+                    least, most, least * factor, most * factor, byLinks));
+            remarks.add(gain
+                    + Numbers.format(
+                            " if they reach %.2f, and up to %.2f times if they reach %.2f",
+                            most, ofFile / least, least));
+        }
+        remarks.add("NCCL's log of them probably shows " + found(counted, searches, assumed == null)
+                + "; this count does not limit what they carry");
         return remarks;
     }
 
