@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public record NcclExport(Machine machine, RingChannels rings, RingChannels channels) {
     private static final int MOST_WITH_ONE_RING = 3;
 
-    /** Factors that differ by less are printed alike. */
+    /** Rates that differ by a smaller factor are printed as one. */
     private static final double CLOSE = 1.05;
 
     /** @throws IllegalStateException if no ring joins the devices */
